@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -18,7 +18,7 @@ from zlib import crc32
 from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import timestamp
-from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
+from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS, TURN_LOCK
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.reported_turn import (
     ReportedTurn,
@@ -30,6 +30,7 @@ from git_boocode.repo.reported_turn import (
     without_end,
 )
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import marked_turns
 
 PROBLEM_DAYS = 7
 """How far back problems in hooks are reported."""
@@ -55,9 +56,11 @@ def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None
 class Turns:
     """The latest turns of a worktree, recorded in the file `path`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, running: Sequence[ReportedTurn] = ()) -> None:
         self._path = path
         self._turns = _kept(_read(path))
+        # Those that hosts have begun, without hooks.
+        self._running = running
 
     def namesake(self, turn: ReportedTurn) -> ReportedTurn | None:
         """The latest turn of its session that was reported with its id."""
@@ -123,11 +126,11 @@ class Turns:
 
     def is_open_beside(self, agent: str, session: str) -> bool:
         """Whether a turn of another session is open."""
-        return bool(open_beside(self._turns, agent, session))
+        return bool(open_beside([*self._turns, *self._running], agent, session))
 
     def have_company(self, agent: str, session: str) -> bool:
         """Whether a turn of another session may have overlapped with a call, see `has_company`."""
-        return has_company(self._turns, agent, session)
+        return has_company([*self._turns, *self._running], agent, session)
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
@@ -164,7 +167,12 @@ class Turns:
 def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     """Lock out the other hooks of a worktree, within `patience` seconds; yields its turns."""
     with file_lock(os.path.join(state_dir, HOOK_LOCK), patience=patience):
-        yield Turns(os.path.join(state_dir, HOOK_TURNS))
+        running: Sequence[ReportedTurn] = ()
+        if os.path.exists(os.path.join(state_dir, TURN_LOCK)):
+            # One that is beginning is marked after its checkpoint.
+            with file_lock(os.path.join(state_dir, TURN_LOCK), patience=patience):
+                running = marked_turns(state_dir)
+        yield Turns(os.path.join(state_dir, HOOK_TURNS), running)
 
 
 def end_reported_turn(repository: Repository, checkpoint: str) -> bool:

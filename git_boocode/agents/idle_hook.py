@@ -14,7 +14,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from git_boocode.agents.agent import Agent
-from git_boocode.agents.idle_note import PATIENCE, calls_noted, git_dir_of, is_special, turns_mark
+from git_boocode.agents.idle_note import (
+    PATIENCE,
+    calls_noted,
+    git_dir_of,
+    is_special,
+    is_turn_beginning,
+    turns_mark,
+)
 from git_boocode.agents.payload import (
     ABORT,
     TOOL,
@@ -31,7 +38,7 @@ from git_boocode.agents.payload import (
     sender_of,
 )
 from git_boocode.agents.registry import AGENTS, ANY_AGENT, find_agent
-from git_boocode.repo.layout import HOOK_IDLE, PRIVATE
+from git_boocode.repo.layout import HOOK_IDLE, PRIVATE, TURN_MARK
 from git_boocode.repo.reported_turn import (
     AUTO,
     NEVER,
@@ -100,7 +107,10 @@ def _is_idle(agent: Agent, payload: Payload, directory: str, *, reads: bool = Fa
     if git_dir is None:
         # Nothing is recorded outside of worktrees.
         return os.path.isdir(directory)
-    turns = read_turns(os.path.join(git_dir, PRIVATE))
+    if is_turn_beginning(git_dir):
+        return False
+    state_dir = os.path.join(git_dir, PRIVATE)
+    turns = read_turns(state_dir)
     session, turn = ids_of(agent, payload)
     latest = latest_of(turns, agent.name, session)
     if latest is None or not latest.is_open or latest.in_call:
@@ -112,6 +122,11 @@ def _is_idle(agent: Agent, payload: Payload, directory: str, *, reads: bool = Fa
     if latest.agent not in reporting_agents(turns):
         # The first one is noted.
         return False
+    if os.path.exists(os.path.join(state_dir, TURN_MARK)):
+        # Imported late: it loads much, and a host's turn seldom runs beside an agent's.
+        from git_boocode.repo.running_turn import marked_turns
+
+        turns += marked_turns(state_dir)
     return reads or not has_company(turns, latest.agent, latest.session)
 
 

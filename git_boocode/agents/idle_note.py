@@ -7,11 +7,19 @@ the table of agents nor any module that is slow to import: what remains is Pytho
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import time
 
-from git_boocode.repo.layout import HOOK_IDLE, HOOK_TURNS, PRIVATE
+from git_boocode.repo.layout import (
+    HOOK_IDLE,
+    HOOK_LOCK,
+    HOOK_TURNS,
+    PRIVATE,
+    TURN_LOCK,
+    TURN_MARK,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +52,8 @@ def begin_input(arguments: list[str]) -> bytes:
         data = os.read(0, _LARGEST)
         payload = _decoded(data)
         # Not earlier: another turn may have begun meanwhile.
+        if is_turn_beginning(git_dir):
+            return data
         noted = calls_noted(git_dir)[call]
         if all(_value(payload, name) == value for name, value in noted.items()):
             os._exit(0)
@@ -73,10 +83,30 @@ def git_dir_of(directory: str) -> str | None:
         directory = above
 
 
+def is_turn_beginning(git_dir: str) -> bool:
+    """Whether a turn may be beginning in a worktree.
+
+    It is noted after its checkpoint, so who reads the turns asks for this before.
+    """
+    for name in (HOOK_LOCK, TURN_LOCK):
+        path = os.path.join(git_dir, PRIVATE, name)
+        if not os.path.exists(path):
+            continue
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
 def turns_mark(git_dir: str) -> list[str]:
     """A value that changes whenever the turns of a worktree do (OSError)."""
-    found = os.stat(os.path.join(git_dir, PRIVATE, HOOK_TURNS))
-    return [f"{found.st_mtime_ns}", f"{found.st_ino}", f"{found.st_size}"]
+    paths = [os.path.join(git_dir, PRIVATE, name) for name in (HOOK_TURNS, TURN_MARK)]
+    found = [os.stat(path) for path in paths if path == paths[0] or os.path.exists(path)]
+    return [f"{each}" for stat in found for each in (stat.st_mtime_ns, stat.st_ino, stat.st_size)]
 
 
 def calls_noted(git_dir: str) -> dict[str, dict[str, Any]]:

@@ -226,7 +226,11 @@ class Timeline:
         their_files, their_unsure = _named(theirs, mine, interval)
         their_files |= edited
         rest = _rest(mine, theirs, interval)
-        if not self._reports_tools(span) or any(map(_is_gone, beside)):
+        is_known = self._reports_tools(span) or (
+            # A host that records its edits runs no tools of its own beside those of others.
+            span.session in self._editors and any(not call.files for call in theirs)
+        )
+        if not is_known or any(map(_is_gone, beside)):
             # The calls of one of them are unknown.
             rest = UNCLEAR
         return Share(
@@ -280,6 +284,11 @@ class Timeline:
                 first = max(span.first, bisect_right(self._ids, turn) - 1)
                 found.append(TurnSpan(turn, ("", turn), first, span.last))
         return found
+
+    @cached_property
+    def _editors(self) -> frozenset[Session]:
+        """The sessions with recorded edits."""
+        return frozenset(sign.session for sign in self._signs if sign.paths)
 
     def _edits(self, interval: int) -> list[Sign]:
         """The edits that were recorded in an interval."""

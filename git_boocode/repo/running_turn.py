@@ -166,15 +166,19 @@ def status_json(turns: Sequence[RunningTurn]) -> dict[str, object]:
     return {"ok": True, "turn": listed[-1], "turns": listed}
 
 
-def known_turns(state_dir: str) -> list[ReportedTurn]:
-    """The turns that hooks of a worktree have reported, and those of sessions that are running."""
+def marked_turns(state_dir: str) -> list[ReportedTurn]:
+    """The turns of sessions that are running in a worktree, as hooks would report them."""
     now = time.time()
-    running = [
+    return [
         ReportedTurn(turn.agent, turn.session, "", "", None, turn.began, turn.checkpoint, seen=now)
         for turn in read_marks(state_dir)
         if turn.session and not turn.why_over
     ]
-    return [*read_turns(state_dir), *running]
+
+
+def known_turns(state_dir: str) -> list[ReportedTurn]:
+    """The turns that hooks of a worktree have reported, and those of sessions that are running."""
+    return [*read_turns(state_dir), *marked_turns(state_dir)]
 
 
 def agent_of_session(state_dir: str, session: str) -> str:

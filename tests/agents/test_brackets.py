@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import git_boocode
 from git_boocode.agents.agent import Agent
 from git_boocode.agents.registry import AGENTS
 from git_boocode.checkpoints.store.catalog import Catalog
@@ -143,6 +144,25 @@ def test_another_turn_begins_and_ends_during_a_call(repo: Repo) -> None:
     done = repo.boocode("revert", begun[0], "--json")
     assert (done.code, done.json["error"]["code"]) == (1, "shared")
     assert (repo.read("a"), repo.read("b")) == (b"one\n", b"two\n")
+
+
+def test_the_turn_of_a_host_is_another_one_as_well(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n", hand="hand\n")
+    turn = begin(repo, "one")
+    bash(repo, "one", lambda: repo.write("a", "one, alone\n"))
+    assert refs(repo, "tool-states") == []
+    host = git_boocode.turn_begin(str(repo.top), session="h", agent="host").id
+    bash(repo, "one", lambda: repo.write("a", "one, beside\n"))
+    edit = {"path": "b", "old_string": "b", "new_string": "host"}
+    git_boocode.apply_edits(edit, str(repo.top), session="h")
+    repo.write("hand", "by hand\n")
+    bash(repo, "one", lambda: repo.write("a", "one, at last\n"))
+    git_boocode.turn_end(str(repo.top), turn=host)
+    claude(repo, "one", "Stop")
+    assert changed(turn) == {"a": ["one, at last\n"]}
+    done = git_boocode.revert(host, str(repo.top), paths=["b"])
+    assert (repo.read("a"), repo.read("b")) == (b"one, at last\n", b"b\n")
+    assert [each.path for each in done.changed] == ["b"]
 
 
 @pytest.mark.parametrize("is_first", [True, False])

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.hook_state import one_at_a_time, turn_of
+from git_boocode.repo.ids import new_id
 from git_boocode.repo.layout import HOOK_IDLE
 from tests.agents.kit import fire, logged, prompted, taken, turn
 from tests.checkpoints.kit import refs
@@ -64,6 +66,27 @@ def test_a_call_beside_another_turn_is_recorded(noted: Repo) -> None:
     fire(noted, *_TOOL[1:], payload=call(noted))
     assert len(refs(noted, "tool-states")) == 1
     assert logged(noted) == []
+
+
+def test_a_call_waits_for_a_turn_that_is_beginning(noted: Repo) -> None:
+    state_dir = str(noted.top / ".git/boocode")
+    with one_at_a_time(state_dir, patience=1) as turns:
+        # Its checkpoint is taken before it is noted, and does not have what the tool changed since.
+        noted.write("a", "by the tool\n")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "git_boocode", "hook", "claude-code", "PostToolUse"],
+            stdin=subprocess.PIPE,
+            cwd=noted.top,
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(call(noted)).encode())
+        process.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        other = turn_of("claude-code", "s2", "p2", "something else", None)
+        turns.note(other._replace(checkpoint=new_id()))
+    assert process.wait(timeout=60) == 0
+    assert len(refs(noted, "tool-states")) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"turns": 1}', b'{"calls": {}, "turns": []}'])

@@ -171,6 +171,19 @@ def test_a_turn_whose_agent_reports_no_tools_may_have_done_anything() -> None:
     assert [line.share("A", at).rest for at in range(4)] == [MINE, OTHERS, MINE, OTHERS]
 
 
+def test_a_host_that_records_its_edits_did_nothing_else_while_a_tool_of_another_ran() -> None:
+    states = [
+        RecordedState("0", BEGIN, ("host", "H"), "H"),
+        RecordedState("1", BEGIN, ("bot", "A"), "A"),
+        RecordedState("3", BEFORE, ("bot", "A"), "A"),
+        RecordedState("4", AFTER, ("bot", "A"), "A"),
+        RecordedState("5", END, ("host", "H"), "H"),
+    ]
+    line = Timeline(states, [Sign("2", ("host", "H"), ("f",))])
+    assert [line.share("H", at).owner("f") for at in (2, 3)] == [OTHERS, UNCLEAR]
+    assert Timeline(states).share("H", 2).owner("f") == UNCLEAR
+
+
 def test_the_call_of_a_subagent_counts_instead_of_that_which_started_it() -> None:
     states = [
         RecordedState("0", BEGIN, ("bot", "A"), "A"),
