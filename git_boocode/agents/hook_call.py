@@ -19,6 +19,7 @@ from typing import Any
 from git_boocode.agents.agent import home_of
 from git_boocode.agents.event import SESSION_NAME, HookEvent, edits_files, parse_event
 from git_boocode.agents.hook_state import Turns, log, one_at_a_time, tools_of, turn_of
+from git_boocode.agents.idle_note import git_dir_of
 from git_boocode.agents.payload import (
     ABORT,
     END,
@@ -289,14 +290,18 @@ def _repositories(
         if len(seen) == _MOST_REPOSITORIES:
             return
         context.enter(None)
-        with context.noting(directory if os.path.isdir(directory) else ""):
-            if not os.path.isdir(directory):
+        # An agent may have removed the directory in which it works.
+        above = directory
+        while not os.path.isdir(above) and above != os.path.dirname(above):
+            above = os.path.dirname(above)
+        with context.noting(directory if above == directory else ""):
+            if above != directory and git_dir_of(os.path.realpath(above)) is None:
                 message = f"the agent works in '{directory}', which is not a directory here"
                 raise FatalError(message, code="no_such_directory")
-            repository = Repository.discover(directory)
+            repository = Repository.discover(above)
             if repository.worktree not in seen:
                 seen.add(repository.worktree)
-                yield directory, repository
+                yield above, repository
 
 
 def _serve(context: HookContext, repository: Repository, reported: HookEvent) -> None:

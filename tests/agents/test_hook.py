@@ -440,10 +440,15 @@ def test_where_there_is_no_repository_nothing_happens(repo: Repo, tmp_path: Path
 def test_a_directory_that_is_not_there_is_logged_where_the_hook_runs(
     repo: Repo, tmp_path: Path
 ) -> None:
-    for cwd in (tmp_path / "gone", repo.write("file")):
-        fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, cwd=str(cwd)))
+    turn(repo, cwd=str(tmp_path / "gone"))
     assert not taken(repo)
-    assert what_went_wrong(repo) == ["no_such_directory"] * 2
+    assert what_went_wrong(repo) == ["no_such_directory"]
+
+
+def test_an_agent_that_has_removed_its_directory_works_in_the_one_above(repo: Repo) -> None:
+    turn(repo, cwd=str(repo.top / "gone/deep"))
+    assert len(taken(repo)) == 1
+    assert not logged(repo)
 
 
 def test_in_a_bare_repository_it_is_logged(repo: Repo) -> None:
