@@ -43,7 +43,7 @@ from git_boocode.repo.errors import (
 )
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import running_turns, status_json
+from git_boocode.repo.running_turn import agent_of_session, running_turns, status_json
 from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.tools import BUFFERS, Client
 from git_boocode.workflows import restore_parts, restore_with_edits
@@ -116,7 +116,7 @@ class Call:
             self.get("format"),
             dry_run or self.get("dry_run", False),
             not self.get("no_record", False),
-            session=self.get("session", ""),
+            session=self.get("session") or _session_in_turn(self),
         )
 
 
@@ -194,7 +194,19 @@ def _caller(call: Call) -> JsonObject:
     name = agent.name if agent else client.name if client.is_agent else ""
     if not name or given not in (None, "", name):
         return {}
-    return {"agent": name, "session": session_of_agent(call.repository, agent) if agent else ""}
+    variable = agent.session_variable if agent else ""
+    return {"agent": name, "session": session_of_agent(call.repository, name, variable)}
+
+
+def _session_in_turn(call: Call) -> str:
+    """The session of the agent that calls if its turn is open; models do not name it."""
+    caller = _caller(call)
+    session = caller.get("session", "")
+    if not session:
+        return ""
+    return (
+        session if agent_of_session(call.repository.state_dir, session) == caller["agent"] else ""
+    )
 
 
 def log(call: Call) -> JsonObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from typing import Any
@@ -87,6 +88,23 @@ def test_the_only_session_in_a_turn(work: Repo, serve: Serve) -> None:
     # It is one of two.
     assert recorded(work, client, "claude-code")[1] == ""
     assert recorded(work, client, "codex-mcp-client")[1] == ""
+
+
+def test_an_edit_belongs_to_the_open_turn_of_the_agent(work: Repo, own_client: Client) -> None:
+    work.boocode("turn", "begin", "--session", "s1", "--agent", "some-agent")
+    work.boocode("turn", "begin", "--session", "s2", "--agent", "other")
+    own_client.name = "some-agent"
+    own_client.begin()
+    edit = {"path": "a", "old_string": "one", "new_string": "1"}
+    own_client.ask("tools/call", name="apply_edit", arguments=edit)
+    edit = {"path": "a", "old_string": "two", "new_string": "2"}
+    own_client.ask("tools/call", name="apply_edit", arguments={**edit, "session": "s2"})
+    bodies = work.git("for-each-ref", "--format=%(contents:body)", "refs/boocode/edits").split(
+        "\n\n"
+    )
+    records = [json.loads(body) for body in bodies if body]
+    whose = [(each["session"], each["agent"]) for each in records]
+    assert whose == [("s1", "some-agent"), ("s2", "other")]
 
 
 def test_a_checkpoint_that_does_not_say_where_to_cut_a_conversation(
