@@ -157,7 +157,8 @@ _DESCRIPTIONS = {
     "are. A file that is not part of the proposal joins its context. A proposed change is merged "
     "with the user's.",
     "turn": "Begin, end or show a model's turn. Beginning one takes a checkpoint; until it ends, "
-    "accept, discard, sync, restore, revert, undo, redo and rewind are refused unless forced.",
+    "accept, discard, sync, restore, revert, pick, undo, redo and rewind are refused unless "
+    "forced.",
 }
 """Of commands whose help is about more than the tool."""
 _FIELD_TEXTS = {

@@ -69,7 +69,7 @@ def test_what_can_be_read_is(data: bytes, label: str | None, repo: Repo) -> None
     assert found["session"] in (None, "17")
 
 
-@pytest.mark.parametrize("cwd", ["a\0b", "\ud800", "x" * 5000, "relative/nowhere"])
+@pytest.mark.parametrize("cwd", ["a\0b", "\ud800", f"/{'x' * 5000}", "../relative/nowhere"])
 def test_a_directory_that_cannot_be(cwd: str, repo: Repo) -> None:
     turn(repo, cwd=cwd)
     assert taken(repo) == []
