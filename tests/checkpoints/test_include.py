@@ -173,6 +173,31 @@ def test_it_is_never_pushed(both: Both) -> None:
     assert (text(both.theirs, ".env"), text(both.theirs, "new")) == ("theirs\n", "new\n")
 
 
+@pytest.mark.parametrize("how", [("-f",), ("-f", "-N")])
+def test_it_is_not_pushed_when_it_is_staged(both: Both, how: tuple[str, ...]) -> None:
+    both.ours.git("config", "boocode.include", ".env")
+    both.ours.write(".env", PRIVATE)
+    both.ours.write("new", "new\n")
+    both.ours.git("add", *how, ".env", "new")
+    taken = take()
+    capture_turn_end(Repository.discover(), taken.id, "stop")
+    assert taken.meta.values[INCLUDED] == [".env"]
+    (both.ours.top / ".env").unlink()
+    gone = take()
+    assert push(both.ours).ids == [gone.id, taken.id]
+    assert ".env" not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
+    both.remote.git("fsck")
+    assert fetch(both.theirs).ids == [taken.id, gone.id]
+    both.ours.git("checkout", ".env") if how == ("-f",) else both.ours.write(".env", PRIVATE)
+    both.ours.git("commit", "-qam", "no longer private")
+    assert INCLUDED not in take().meta.values
+
+
+def test_a_damaged_index_does_not_prevent_a_checkpoint(work: Repo) -> None:
+    (work.top / ".git/index").write_bytes(b"damaged")
+    assert take().meta.values[INCLUDED] == [".env", "sub/.env"]
+
+
 def test_one_in_a_directory_has_the_name_of_one_above(both: Both) -> None:
     both.ours.git("config", "boocode.include", ":(glob)**/.env")
     paths = (".env", "in/.env", "in/deep/.env", "in/.envs/.env", "other/in/.env")
@@ -209,9 +234,12 @@ def test_a_proposal_for_an_excluded_file_is_not_pushed(both: Both) -> None:
     assert PRIVATE not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
 
 
-def test_a_proposal_for_it_is_not_pushed(both: Both) -> None:
-    both.ours.write(".gitignore", ".env\n")
-    both.ours.git("config", "boocode.include", ".env")
+@pytest.mark.parametrize("setting", ["boocode.include", "core.excludesFile"])
+def test_a_proposal_for_it_is_not_pushed(both: Both, setting: str) -> None:
+    """Nor one for any other file that git ignores."""
+    rule = ".env" if setting == "boocode.include" else str(both.ours.top / ".git/rules")
+    (both.ours.top / ".git/rules").write_text(".env\n")
+    both.ours.git("config", setting, rule)
     both.ours.write(".env", PRIVATE)
     for path, number in (("a", 1), (".env", 0)):
         edit = json.dumps({"path": path, "content": "PASSWORD=proposed\n"})

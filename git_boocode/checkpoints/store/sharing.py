@@ -42,10 +42,12 @@ from git_boocode.checkpoints.store.twins import (
     remember_twins,
 )
 from git_boocode.checkpoints.store.untracked_files import PROPOSAL, first_untracked
+from git_boocode.checkpoints.worktree.staging import decode_special
 from git_boocode.repo.entries import Metadata, Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
-from git_boocode.repo.git import Git, id_lines
+from git_boocode.repo.git import Git, id_lines, nul_lines, nul_records
+from git_boocode.repo.head import read_head
 from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import (
     ALL_REFS,
@@ -277,17 +279,20 @@ def _chosen(
 def _private_proposals(repository: Repository, entries: Iterable[Checkpoint]) -> set[str]:
     """The refs of proposals that are never pushed.
 
-    They are for files of `boocode.exclude`, or for untracked ones of `boocode.include`.
+    They are for files of `boocode.exclude`, or for those of `boocode.include` and ignored ones that
+    HEAD does not have.
     """
-    excluded, included = (PathRule.read(repository, each) for each in (EXCLUDE, INCLUDE))
-    if not (excluded.specs or included.specs):
-        return set()
     proposals = {e.ref: {*_paths_of(e.meta)} for e in entries if e.meta.text("kind") == PROPOSAL}
     paths = {path for each in proposals.values() for path in each}
+    if not paths:
+        return set()
+    excluded, included = (PathRule.read(repository, each) for each in (EXCLUDE, INCLUDE))
+    command = ("check-ignore", "--no-index", "-z", "--stdin")
+    done = repository.git.attempt(*command, stdin=nul_lines(paths))
+    private = {*nul_records(done.stdout)} if done.status <= 1 else {*paths}
     with scratch_directory(repository.state_dir) as scratch:
-        private = included.matching(repository, scratch, paths)
-        if private:
-            private -= repository.store.tree("HEAD").keys()
+        private |= included.matching(repository, scratch, paths)
+        private -= repository.store.tree(read_head(repository).tree, [*private]).keys()
         private |= excluded.matching(repository, scratch, paths)
     return {ref for ref, each in proposals.items() if private & each}
 
@@ -372,16 +377,31 @@ def _make_twins(
     repository: Repository, entries: Sequence[Checkpoint], going: Outgoing, *, redact: bool
 ) -> Twins:
     """The commits to push instead of others: without private files, and without secrets."""
-    private = {each.commit.id: paths for each in entries if (paths := private_paths(each.meta))}
+    private, hidden = dict[str, Collection[str]](), set[str]()
+    for each in entries:
+        if paths := private_paths(each.meta):
+            private[each.commit.id] = paths
+            if staged := each.meta.part("index", "commit"):
+                private[staged] = paths
+                if not paths.isdisjoint(_special_paths(repository, each)):
+                    hidden.add(staged)
     if not (private or redact) or not entries:
         return Twins()
     git = without_index(repository.git)
     with scratch_directory(repository.state_dir) as scratch:
         quarantine = Quarantine(repository, scratch)
         mask = masker_of(git) if redact else None
-        twins = Rewriter(git, quarantine, going, private, mask).twins()
+        twins = Rewriter(git, quarantine, going, private, hidden, mask).twins()
         quarantine.release()
     return twins
+
+
+def _special_paths(repository: Repository, entry: Checkpoint) -> set[str]:
+    """The files of which a staging area has more than a tree can hold."""
+    details = entry.meta.part("index", "details")
+    if details is None:
+        return set()
+    return {each.path for each in decode_special(repository.store.file(details, "entries"))}
 
 
 def _is_there(ref: Ref, targets: Collection[str], listed: Sequence[Mapping[str, str]]) -> bool:

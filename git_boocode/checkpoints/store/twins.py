@@ -74,8 +74,9 @@ class Twins(NamedTuple):
 class Rewriter:
     """Makes the twins of the commits that a push sends.
 
-    `private` are the paths that no twin has, by the commits that have them. With a `mask`, secrets
-    are replaced as well. New objects go to the quarantine, which the caller releases.
+    `private` are the paths that no twin has, by the commits that have them; `hidden` are commits of
+    staging areas that no twin has. With a `mask`, secrets are replaced as well. New objects go to
+    the quarantine, which the caller releases.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Rewriter:
         quarantine: Quarantine,
         going: Outgoing,
         private: Mapping[str, Collection[str]],
+        hidden: Collection[str] = (),
         mask: Masker | None = None,
     ) -> None:
         self._git = git
@@ -91,6 +93,7 @@ class Rewriter:
         self._store = quarantine.store
         self._going = going
         self._private = private
+        self._hidden = hidden
         self._mask = mask
         self._new: dict[str, str] = {}  # the ids of what was rewritten, by the old ones
         self._redacted: set[str] = set()  # the old ids of what has secrets in it
@@ -145,7 +148,7 @@ class Rewriter:
             key, _, value = line.partition(" ")
             if key == "tree":
                 after.append(f"tree {self._rewritten_root(value, private)}")
-            else:
+            elif value not in self._hidden:
                 after.append(f"parent {self._new.get(value, value)}" if key == "parent" else line)
             redacted = redacted or (key in ("tree", "parent") and value in self._redacted)
         masked = self._mask(message) if self._mask else message
@@ -172,8 +175,10 @@ class Rewriter:
             values[WITHHELD] = len(private)
             values[_SKIPPED] = [r for r in meta.tables(_SKIPPED) if r.get("path") not in private]
         index = values.get("index")
-        if isinstance(index, dict) and index.get("details") in self._redacted:
-            # Its records name the files as they were.
+        if isinstance(index, dict) and (
+            index.get("details") in self._redacted or index.get("commit") in self._hidden
+        ):
+            # Its records name the files as they were, or name private ones.
             values["index"] = dict.fromkeys(index)
         return Metadata(
             {**self._mapped(values), **({REDACTED: True} if redacted else {})}
@@ -188,9 +193,8 @@ class Rewriter:
 
     def _rewritten_root(self, tree: str, private: frozenset[str]) -> str:
         new = self._rewritten_tree(tree, private) or self._store(b"tree", b"").decode("ascii")
-        if new != tree:
-            # The last one is right for the metadata of the commit, which has the same files.
-            self._new[tree] = new
+        # The last one is right for the metadata of the commit, which has the same files.
+        self._new[tree] = new
         return new
 
     def _rewritten_tree(self, tree: str, private: frozenset[str]) -> str | None:

@@ -116,7 +116,7 @@ class WorktreeScan:
         self._largest_included = repository.config.integer(INCLUDED_SIZE, default=MAX_INCLUDED_SIZE)
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
-        self._index = self._user.index
+        self._index = self._tracked = self._user.index
         self._disk = Disk(repository.worktree)
         self._walks: list[Running] = []
         self._skipped: list[Skipped] = []
@@ -189,7 +189,8 @@ class WorktreeScan:
         self._index.read_tree(self._head.tree)
         self._listing.stop()
         self._walks.remove(self._listing)
-        self._listing = self._walk(self._index.copy(self._repository.git))
+        self._tracked = self._index.copy(self._repository.git)
+        self._listing = self._walk(self._tracked)
 
     def _stop(self) -> None:
         for running in self._walks:
@@ -264,7 +265,7 @@ class WorktreeScan:
             self._left_out,
             self._new_cache(changes, is_same=is_same) if keep else None,
             exclude=self._exclude,
-            included=frozenset(self._included),
+            included=self._private,
         )
 
     @cached_property
@@ -295,7 +296,7 @@ class WorktreeScan:
         """The files that are recorded even if git ignores them."""
         if not self._include.specs:
             return []
-        listed = self._include.listed(self._user.index.git, *ALL_OTHERS)
+        listed = self._include.listed(self._tracked.git, *ALL_OTHERS)
         excluded = self._excluded(listed)
         paths = [path for path in listed if path not in excluded and not path.endswith("/")]
         wanted, skipped = select_untracked(
@@ -303,6 +304,16 @@ class WorktreeScan:
         )
         self._skipped += skipped
         return wanted
+
+    @property
+    def _private(self) -> frozenset[str]:
+        """The included files that HEAD does not have, staged or not."""
+        if not self._include.specs:
+            return frozenset()
+        staged = self._include.listed(self._tracked.git, "ls-files", "-z")
+        known = self._repository.store.tree(self._head.tree, staged) if staged else {}
+        new = {*staged} - known.keys()
+        return frozenset((*self._included, *(new - self._excluded(new))))
 
     def _untracked(self) -> list[str]:
         done = self._listing.finish()
