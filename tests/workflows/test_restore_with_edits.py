@@ -110,6 +110,18 @@ def test_they_are_applied_undone_and_done_again(chat: Chat) -> None:
     sound(chat.repo)
 
 
+def test_an_undo_brings_files_of_the_worktree_back_once(chat: Chat) -> None:
+    chat.repo.write("other", "mine\n")
+    before = seen(chat.repo)
+    host = chat.host([{"path": "a", "content": "by the host\n"}])
+    back(callback=host, editor=FileEditor)
+    # By hand, they are as before; the undo has to write none of them.
+    chat.repo.write("a", "mess\n")
+    chat.repo.write("other", "mine\n")
+    undone(callback=host, editor=FileEditor)
+    assert seen(chat.repo) == before
+
+
 def test_they_may_name_lines_of_the_version(chat: Chat) -> None:
     base = blob_ids(LONG.encode())[0][:12]
     lines = {"start_line": 2, "end_line": 3, "content": []}

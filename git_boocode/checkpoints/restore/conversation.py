@@ -177,7 +177,17 @@ class Conversation:
         if self.callback is not None:
             self.callback.prepare()
             self._prepared = True
-        self._seen = self.files.read(self._plan.edits_of) if self._plan.edits_of else {}
+        if self._plan.edits_of:
+            found, restored = self.files.read(self._plan.edits_of), self._restored
+            self._seen = {path: data for path, data in found.items() if not restored(path)}
+
+    def _restored(self, path: str) -> bool:
+        """Whether an undo brings a file back with those of the worktree."""
+        top = os.path.join(self._repository.worktree, "")
+        if self._plan.kind == REDO or not self._plan.request.files or not path.startswith(top):
+            return False
+        inside = path.removeprefix(top)
+        return bool(self._catalog.store.tree(self._target.commit.id, [inside]))
 
     def commit(self) -> CallbackAnswer | None:
         """Call the callback, apply its edits, and revert those of an earlier operation."""
@@ -276,8 +286,8 @@ class ConversationFiles:
         """Restore the files from before another operation, all or none on a BoocodeError.
 
         `seen` is the result of `read` before the callback ran: a file that the callback itself has
-        changed since is kept. With `unchanged`, so is a file that was changed after that operation,
-        other than by the edits of the current one.
+        changed since is kept, and so is one that it lacks. With `unchanged`, so is a file that was
+        changed after that operation, other than by the edits of the current one.
         """
         files = []
         for file in self._saved(other):
@@ -286,7 +296,7 @@ class ConversationFiles:
                     with suppress(OSError):
                         os.unlink(path)
             expected = seen.get(file.path)
-            if unchanged and expected != file.after:
+            if file.path not in seen or (unchanged and expected != file.after):
                 continue
             current = _read(file.path)
             edited = self._written.get(file.path) if unchanged else None
