@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,6 +16,8 @@ from git_boocode.matching.types import Candidate, Match, MatchError, Occurrence,
 
 THERE = "the new text is already there"
 _EVIDENCE = 8  # minimum evidence of new text: less of it may be there by chance
+_WORD = re.compile(r"\w")
+_TELLING = re.compile(r"[^\s()\[\]{}<>\"'`,;]")  # text that is not only brackets and the like
 _LITTLE_EVIDENCE = 2  # sufficient evidence if no other place is likely
 _ELSEWHERE = 0.6  # minimum similarity of another place to the old text
 _MARGIN = 0.1  # how much more similar to the old text the new one must be than other places
@@ -88,8 +91,11 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
     rows = place.rows or (span.start_line - 1, span.end_line)
     if place.rows is None and text.stripped[slice(*rows)] != _core(query.needle):
         return _extended(text, span, new)
-    added = Counter(new.stripped) - Counter(query.needle.stripped)
-    if evidence("\n".join(added)) < _LITTLE_EVIDENCE:
+    added = [*Counter(new.stripped) - Counter(query.needle.stripped)]
+    if (
+        evidence("\n".join(added)) < _LITTLE_EVIDENCE
+        and sum(map(bool, map(_WORD.search, added))) < 2
+    ):
         return None
     # Search only as far from the place as the new text reaches.
     lines, (first, stop) = _core(new), rows
@@ -128,7 +134,7 @@ def _extended(text: Text, span: Span, new: Text) -> Rows | None:
     pasted = new.lf.replace("\n", "\r\n") if text.has_crlf else new.lf
     above, found, below = pasted.partition(there)
     start = span.start - len(above)
-    proven = found and evidence(f"{above}\n{below}") >= _EVIDENCE
+    proven = found and _TELLING.search(f"{above}\n{below}")
     if not proven or start < 0 or not text.raw.startswith(pasted, start):
         return None
     first = span.start_line - 1 - above.count("\n")

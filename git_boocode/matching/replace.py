@@ -22,6 +22,7 @@ _DOTS_OR_WORDS = re.compile(
     re.IGNORECASE,
 )
 """A fast check for possible placeholders, before the precise one."""
+_NUMBER = re.compile(r"\d+")
 _LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
 _REACH = 10  # how many times longer new text may be with the file's indentation
 MAX_PLACES = 100_000  # each place costs memory and time
@@ -79,6 +80,7 @@ def replace_text(
         places = [answer.found.places[index] for index in chosen]
         if ladder.strict:
             _check_applied(answer, places)
+            _check_numbers(answer, places)
         writer = _Replacer(answer, Text(new) if verbatim else None)
         return writer.replacement(places, found_match(answer, chosen[0]), most)
 
@@ -140,13 +142,35 @@ def _check_applied(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
 
     if answer.rung != "exact" and (elsewhere := already_applied.applied_elsewhere(query, places)):
         already_applied.refuse_applied(query.text, *elsewhere)
-    rows = []
-    for place, span in zip(places, query.text.spans(place.ends for place in places), strict=True):
-        found = already_applied.applied_rows_around(query, place, span)
-        if found is None:
-            return
-        rows.append(found)
-    already_applied.refuse_applied(query.text, *rows[0])
+    spans = query.text.spans(place.ends for place in places)
+    pairs = zip(places, spans, strict=True)
+    rows = [already_applied.applied_rows_around(query, place, span) for place, span in pairs]
+    if found := [*filter(None, rows)]:
+        missing = [span.start_line for span, there in zip(spans, rows, strict=True) if not there]
+        if not missing:
+            already_applied.refuse_applied(query.text, *found[0])
+        lines = listed_lines([first + 1 for first, _ in found])
+        message = f"{already_applied.THERE} at {lines}, but not at {listed_lines(missing)}"
+        raise MatchError("ambiguous", message, to_match(answer._replace(chosen=None)))
+
+
+def _check_numbers(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
+    """Refuse a change of a number of which the old text has only a part."""
+    query, raw = answer.query, answer.query.text.raw
+    old, new = query.needle.lf, query.new.lf if query.new else ""
+    head, tail = (_changed_number(*pair) for pair in ((old, new), (old[::-1], new[::-1])))
+    for place in places if head or tail else ():
+        before, behind = raw[max(place.start - 1, 0) : place.start], raw[place.end : place.end + 1]
+        if (head and before.isdigit()) or (tail and behind.isdigit()):
+            row = raw.count("\n", 0, place.start)
+            message = f"old text has only a part of a number, at line {row + 1}"
+            raise MatchError("not_found", message, to_match(answer._replace(chosen=None)))
+
+
+def _changed_number(old: str, new: str) -> bool:
+    """Whether a text begins with a number that the change replaces."""
+    number, other = (_NUMBER.match(text) for text in (old, new))
+    return number is not None and (other is None or other[0] != number[0])
 
 
 def _chosen(answer: LadderAnswer, replace_all: bool, expected: int | None) -> list[int]:

@@ -172,13 +172,32 @@ def test_a_removed_line_that_is_elsewhere_speaks_against_it() -> None:
 
 @pytest.mark.parametrize(
     ("old", "added", "words"),
-    [("call(one", ", {}", ("argument", "another")), ("call(one)\n", "{}\n", ("os", "x"))],
+    [
+        ("call(one", "{}", (", a", "[")),
+        ("call(one)\n", "{}\n", ("os", "x")),
+        ("call(one)\n", "  {}\n  }}\n", ("if a:\n    return", "}\n  }")),
+    ],
 )
 def test_what_is_added_must_be_telling(old: str, added: str, words: tuple[str, str]) -> None:
     content, new = "call(one)\n".replace(old, f"{old}{added}"), f"{old}{added}"
     telling, bare = ((content.format(word), new.format(word)) for word in words)
     assert refused(telling[0], old, telling[1]).code == "already_applied"
     assert replace_text(bare[0], old, bare[1]).content == bare[0].replace(old, bare[1])
+
+
+EXTENDED = [
+    *(("return total", "return total + tax"), ("total", "max(total, 0)"), ("total", "not total")),
+    *(("total", "!total"), ("return", "return await"), ("total", "total_sum"), ("3", "3.5")),
+    ("    return total, 3", "    return total, 3  # a pair"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), EXTENDED)
+def test_a_part_of_a_line_is_extended_once(old: str, new: str) -> None:
+    content = "def run():\n    return total, 3\n"
+    done = replace_text(content, old, new).content
+    assert done == content.replace(old, new)
+    assert refused(done, old, new).code == "already_applied"
 
 
 def test_new_text_beside_the_old_one_is_not_around_it() -> None:
@@ -192,7 +211,10 @@ def test_all_places_together_must_have_it() -> None:
     one = "call(one_argument)\ncall(one_argument, two_argument)\n"
     old, new = "call(one_argument", "call(one_argument, two_argument"
     assert refused(both, old, new, replace_all=True).code == "already_applied"
-    assert replace_text(one, old, new, replace_all=True).count == 2
+    # Another place would have it twice.
+    with pytest.raises(MatchError, match="already there at line 2, but not at line 1") as caught:
+        replace_text(one, old, new, replace_all=True)
+    assert caught.value.code == "ambiguous"
 
 
 def test_lines_with_another_indentation_are_no_insertion() -> None:

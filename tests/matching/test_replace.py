@@ -215,3 +215,17 @@ def test_an_expected_number_is_at_least_one() -> None:
     with pytest.raises(MatchError, match="cannot expect 0 replacements"):
         replace_text("one\n", "one", "two", expected=0)
     assert replace_text("one\n", "one", "two", expected=1).count == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("timeout = 3", "timeout = 5"), ("timeout = 3", "timeout = 3 * 2"), ("0", "5")]
+)
+def test_a_part_of_a_number_is_not_replaced(old: str, new: str) -> None:
+    with pytest.raises(MatchError, match="only a part of a number, at line 2") as caught:
+        replace_text("first = 1\ntimeout = 30", old, new)
+    assert caught.value.code == "not_found"
+
+
+def test_a_number_may_be_cut_where_nothing_changes() -> None:
+    assert replace_text("timeout = 30\n", "timeout = 3", "limit = 3").content == "limit = 30\n"
+    assert replace_text("timeout = 30\n", "timeout = 30", "timeout = 3").content == "timeout = 3\n"
