@@ -127,7 +127,15 @@ def turn_named(repository: Repository, name: str) -> str:
     RefusedError if no checkpoint has the name (`not_found`, `ambiguous`).
     """
     is_running = any(turn.checkpoint == name for turn in running_turns(repository))
-    return name if is_running else Catalog(repository).find(name).id
+    return name if is_running else _RunningTurnCatalog(repository).find(name).id
+
+
+class _RunningTurnCatalog(Catalog):
+    """The checkpoints with which turns begin."""
+
+    listing_hint = NextStep(
+        "{} shows the running turns", "turn", "status", typed="'git boocode turn status'"
+    )
 
 
 def end_turn(repository: Repository, name: str = "") -> EndedTurn:

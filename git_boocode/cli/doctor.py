@@ -277,5 +277,6 @@ def _print(findings: list[Finding]) -> None:
                 print_text(line)
         for line in finding.lines:
             print_text(f"  {printable(line)}")
-        state = "log" if finding.past else "fixed" if finding.fixed else "to do"
+        about = "log" if finding.kind == "hooks" else "note"
+        state = about if finding.past else "fixed" if finding.fixed else "to do"
         print_text(f"  {state}: {printable(finding.remedy)}")

@@ -160,7 +160,13 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     latest = turns[-1].as_json() if turns else None
     yield OverviewSection("turn", latest, lines, [*end_hints(turns)])
     yield _settings(repository)
-    yield _hooks(repository)
+    try:
+        hooks = _hooks(repository)
+    except FatalError as error:
+        if error.code != "bad_config":
+            raise
+        hooks = OverviewSection("hooks", dict.fromkeys(_HOOKS, ()), [error.message], [_SEE_DOCTOR])
+    yield hooks
     yield _checkpoints(repository, refs)
     nested = unrecorded_repositories(repository)
     lines = [f"{quote_path(path)}: {reason}" for path, reason in nested]
@@ -195,7 +201,7 @@ def _storage(repository: Repository, refs: list[Ref]) -> OverviewSection:
     limit = None
     with suppress(FatalError):
         # That it is invalid is among the settings.
-        limit = repository.config.integer(MAX_DISK, default=0) or None
+        limit = repository.config.size(MAX_DISK, default=0) or None
     kinds = None if usage is None else by_kind(usage)
     total = None if kinds is None else sum(kinds.values())
     lines, hints = list[str](), list[str]()
@@ -221,6 +227,9 @@ def _settings(repository: Repository) -> OverviewSection:
     lines = [each.message for each in found]
     rows = [each._asdict() for each in found]
     return OverviewSection("settings", rows, [*first_lines(lines)] if lines else [], hints)
+
+
+_HOOKS = ("agents", "plugins", "git", "missing", "gone", "failed")
 
 
 def _hooks(repository: Repository) -> OverviewSection:

@@ -112,12 +112,20 @@ class Config:
 
     def integer(self, key: str, *, default: int, least: int = 0) -> int:
         """A value of at least `least` in git's integer syntax, with k, m and g (FatalError)."""
+        expected = f"a whole number of at least {least}, such as '{default}'"
+        return self._number(key, default, least, expected)
+
+    def size(self, key: str, *, default: int) -> int:
+        """A value in bytes, in the same syntax (FatalError)."""
+        return self._number(key, default, 0, "a size in bytes, or with k, m or g such as '500m'")
+
+    def _number(self, key: str, default: int, least: int, expected: str) -> int:
         found = self.setting(key)
         if found is None:
             return default
         number = parse_integer(found.value or "")
         if number is None or number < least:
-            raise _bad_value(key, found, f"a whole number of at least {least}, such as '{default}'")
+            raise _bad_value(key, found, expected)
         return number
 
     def age(self, key: str, *, default: float | None) -> float | None:

@@ -11,7 +11,6 @@ from git_boocode.checkpoints.callback import find_callback, timeout_of
 from git_boocode.checkpoints.checkup import Finding
 from git_boocode.checkpoints.prompt import FIRST_LINE, FULL, NONE
 from git_boocode.checkpoints.store.shared_notes import shares_notes
-from git_boocode.checkpoints.worktree.indexer import MAX_FILE_SIZE, MAX_INCLUDED_SIZE
 from git_boocode.editing.tool_schemas import allowed_tools
 from git_boocode.repo.config import Setting, configured
 from git_boocode.repo.errors import BoocodeError, shell_command, shortened
@@ -37,6 +36,10 @@ def _age(repository: Repository, key: str) -> None:
 
 def _number(default: int) -> _Check:
     return lambda repository, key: repository.config.integer(key, default=default)
+
+
+def _size(repository: Repository, key: str) -> None:
+    repository.config.size(key, default=0)
 
 
 def _words(*words: str) -> _Check:
@@ -68,9 +71,9 @@ SETTINGS: Mapping[str, _Check] = {
     "boocode.keep": _number(1000),
     "boocode.keepEdits": _number(1000),
     "boocode.maxAge": _age,
-    "boocode.maxDisk": _number(0),
-    "boocode.maxFileSize": _number(MAX_FILE_SIZE),
-    "boocode.maxIncludedSize": _number(MAX_INCLUDED_SIZE),
+    "boocode.maxDisk": _size,
+    "boocode.maxFileSize": _size,
+    "boocode.maxIncludedSize": _size,
     "boocode.perTool": lambda repository, _: per_tool(repository.config),
     "boocode.promptLabels": _boolean,
     "boocode.prompts": _words(FULL, FIRST_LINE, NONE),

@@ -110,7 +110,7 @@ def test_what_others_left_is_named_with_its_size_and_stays(objects: Path, repo: 
     assert (objects / "pack/foo.txt").exists()
     assert repo.git("for-each-ref") == before
     done = repo.boocode("doctor")
-    assert (done.code, "log: 'git for-each-ref refs/cline' lists them" in done.out) == (0, True)
+    assert (done.code, "note: 'git for-each-ref refs/cline' lists them" in done.out) == (0, True)
 
 
 @pytest.mark.ref_files

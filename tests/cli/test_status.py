@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.agents.kit import Turns, fire, recorded, turn
 from tests.repo_kit import Repo
 
@@ -76,6 +78,17 @@ def test_an_invalid_limit_is_reported(repo: Repo) -> None:
     answer = repo.boocode("status", "--json").json
     assert [each["kind"] for each in answer["settings"]] == ["bad_setting"]
     assert answer["storage"]["limit"] is None
+
+
+@pytest.mark.parametrize("name", ["commitMessage", "gitHooks", "hookTimeout", "perTool"])
+def test_an_invalid_setting_of_hooks_is_reported(repo: Repo, name: str) -> None:
+    repo.boocode("hooks", "install", "--git")
+    repo.git("config", f"boocode.{name}", "1x")
+    done = repo.boocode("status")
+    [_, said, hooks, again] = done.out.splitlines()[:4]
+    assert said.startswith(f"  bad value '1x' for 'boocode.{name}'")
+    assert (done.code, hooks, again) == (0, "hooks:", said)
+    assert repo.boocode("status", "--json").json["hooks"]["git"] == []
 
 
 def test_hooks_that_vanished_are_missed(repo: Repo) -> None:

@@ -75,6 +75,8 @@ def test_a_turn_whose_agent_was_killed_is_ended_by_name(repo: Repo) -> None:
     assert repo.boocode("turn", "status").err == ""
     again = repo.boocode("turn", "end", identifier, "--json")
     assert (again.code, again.json["error"]["code"]) == (1, "not_found")
+    other = repo.boocode("turn", "end", "nosuch")
+    assert other.err.endswith("hint: 'git boocode turn status' shows the running turns\n")
 
 
 def test_the_json_answers(repo: Repo) -> None:

@@ -110,6 +110,15 @@ def test_a_number_that_is_too_small(repo: Repo) -> None:
     assert "at least 0, such as '1':" in caught.value.hints[0]
 
 
+def test_a_size_is_asked_for_with_its_units(repo: Repo) -> None:
+    repo.git("config", "x.y", "2k")
+    assert config().size("x.y", default=0) == 2048
+    repo.git("config", "x.y", "5x")
+    with pytest.raises(FatalError, match="bad value '5x'") as caught:
+        config().size("x.y", default=0)
+    assert "with k, m or g such as '500m':" in caught.value.hints[0]
+
+
 @pytest.mark.parametrize("word", ["maybe", "tru", "1x", "k", "ja"])
 def test_a_bad_boolean(repo: Repo, word: str) -> None:
     repo.git("config", "x.y", word)

@@ -87,7 +87,7 @@ class Rules(NamedTuple):
         return cls(
             DEFAULTS.configured(config, "boocode.keep", "boocode.maxAge"),
             config.age("boocode.safetyMaxAge", default=SAFETY_MAX_AGE),
-            config.integer(MAX_DISK, default=0),
+            config.size(MAX_DISK, default=0),
         )
 
 

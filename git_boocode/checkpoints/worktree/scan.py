@@ -110,10 +110,10 @@ class WorktreeScan:
         self._scratch = scratch
         self._leave_out = leave_out
         # Read it now: an invalid setting is an error before anything is done.
-        self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
+        self._limit = repository.config.size("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._exclude = exclude or PathRule.read(repository, EXCLUDE)
         self._include = PathRule.read(repository, INCLUDE)
-        self._largest_included = repository.config.integer(INCLUDED_SIZE, default=MAX_INCLUDED_SIZE)
+        self._largest_included = repository.config.size(INCLUDED_SIZE, default=MAX_INCLUDED_SIZE)
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
         self._index = self._tracked = self._user.index
