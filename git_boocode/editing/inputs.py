@@ -51,6 +51,8 @@ _NEAR = (*objects.NEW, *objects.CONTENT, *objects.PATCH, "start")
 _NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
 
 
+_REASONING = re.compile(r"(?:\s*<(think|thinking)>.*?(?:</\1>|\Z))+", re.DOTALL)
+"""What a model considers before its answer."""
 _ATTEMPT = re.compile(
     r"(?mi)^[ \t]*(?:<{3,} ?\w|>{5,} ?\w|-{5,} ?search|@@|\*\*\* |diff |(?:---|\+\+\+) \S|"
     r"</?(?:\w+:)?(?:search|replace|edit|old|new|patch|diff|file|tool|function|invoke))"
@@ -122,6 +124,9 @@ def _text(source: Source) -> str:
 
 def _value(text: str) -> object:
     """Parse an input as JSON if it looks like JSON; else return the text itself."""
+    if reasoning := _REASONING.match(text):
+        # Messages count the lines of the whole answer.
+        text = "\n" * reasoning[0].count("\n") + text[reasoning.end() :]
     start = text.lstrip()[:1]
     if not start:
         message = "the input is empty; expected edits as JSON, a diff, a patch or blocks"

@@ -413,6 +413,19 @@ def test_json_that_is_no_edit_is_prose(name: str, example: str) -> None:
         assert [edit.path for edit in inputs.edits] == ["a.py"]
 
 
+@pytest.mark.parametrize("tag", ["think", "thinking"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_edit_in_the_reasoning_is_not_made(tag: str, name: str) -> None:
+    considered = OTHERS[name].replace("a.py", "b.py")
+    reasoning = f"\n<{tag}>Perhaps:\n{considered}```json\n{JSON_EDIT}\n```\nNo.\n</{tag}>\n"
+    for answer in (OTHERS[name], JSON_EDIT):
+        above = "\n" * reasoning.count("\n")
+        assert read(f"{reasoning}{answer}".encode()) == read(f"{above}{answer}".encode())
+    # An answer that ends in its reasoning has no edit.
+    cut = reasoning.partition("No.")[0]
+    assert [failure.code for failure in read(cut.encode()).failures] == ["no_edits"]
+
+
 def test_json_in_the_new_text_of_a_patch_is_text() -> None:
     block = f"a.json\n<<<<<<< SEARCH\nx\n=======\n{JSON_EDIT}\n>>>>>>> REPLACE\n"
     added = "".join(f"+{line}\n" for line in JSON_EDIT.split("\n"))
