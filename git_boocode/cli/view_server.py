@@ -15,7 +15,7 @@ import socketserver
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -48,12 +48,19 @@ from git_boocode.cli.view_requests import (
     take_back_request,
 )
 from git_boocode.repo.durable import make_state_dir, read_private_json, remove, write_private
-from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, from_os
+from git_boocode.repo.errors import (
+    BoocodeError,
+    FatalError,
+    NextStep,
+    RefusedError,
+    from_os,
+    shell_command,
+)
 from git_boocode.repo.layout import PAGE_ADDRESS, served_page
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
+from git_boocode.workflows.restore_parts import ChangedFile, files_to_choose, restore_parts
 from git_boocode.workflows.take_back import take_back
 from git_boocode.workflows.turn_conversation import conversation_of_turn
 from git_boocode.workflows.view_data import blame_file, row_data, turn_data
@@ -67,6 +74,7 @@ _HOST = "127.0.0.1"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
+_MOST_PARTS = 200  # of a file that can be chosen in a dialog
 _LONGEST_TEXT = 200  # characters to search for
 _MOST_ANSWERS = 32  # that are made at once
 _PATIENCE = 10  # seconds without a byte of a request after which its connection is closed
@@ -285,7 +293,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             )
         return {
             "ok": True,
-            "files": [file.parts_json() for file in files],
+            "files": _parts_json(files, RESTORE, id_in(body, "id")),
             "left_alone": left_alone,
         }
 
@@ -317,7 +325,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         # Of a preview, with the numbers of lines.
         answer = {**done.as_json(), "changed": done.result.as_json()["changed"]}
         if request.dry_run and request.paths:
-            answer["files"] = [file.parts_json() for file in done.files]
+            answer["files"] = _parts_json(done.files, command, *request.turns)
         return answer
 
     def undo(self, body: Answer) -> Answer:
@@ -331,6 +339,19 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         with self.changing:
             request = step_request(body, "undone")
             return restore_with_edits.redo(self.repository(), request).as_json()
+
+
+def _parts_json(files: Sequence[ChangedFile], command: str, *turns: str) -> list[Answer]:
+    """What can be chosen of some files; RefusedError if that is too much for a page."""
+    for file in files:
+        if (count := len(file.numbers)) > _MOST_PARTS:
+            typed = shell_command("git", "boocode", command, *turns, "--", file.path)
+            raise RefusedError(
+                f"'{file.path}' has {count:,} hunks, which are too many to choose from",
+                code="invalid_input",
+                hints=(NextStep("do it with the whole file: {}", "paths", typed=typed, given={}),),
+            )
+    return [file.parts_json() for file in files]
 
 
 def _same(given: str, secret: str) -> bool:

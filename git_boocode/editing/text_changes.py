@@ -468,8 +468,12 @@ def check_numbers(
 
 def with_hunks(old: str, new: str, numbers: Collection[int]) -> str:
     """The old text with some of the `text_hunks` to the new one."""
+    return spliced(old, (hunk for hunk in text_hunks(old, new) if hunk.number in numbers))
+
+
+def spliced(old: str, hunks: Iterable[TextHunk]) -> str:
+    """A text with some of its `text_hunks`, in order."""
     from git_boocode.matching.three_way import spliced_rows
 
-    chosen = [hunk for hunk in text_hunks(old, new) if hunk.number in numbers]
-    changes = ((hunk.start_line - 1, hunk.end_line, [hunk.new_text]) for hunk in chosen)
+    changes = ((hunk.start_line - 1, hunk.end_line, [hunk.new_text]) for hunk in hunks)
     return spliced_rows(split_lines(old), changes)

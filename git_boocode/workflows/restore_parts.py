@@ -33,9 +33,9 @@ from git_boocode.editing.text_changes import (
     TextHunk,
     check_numbers,
     is_binary,
+    spliced,
     text_hunks,
     unified_diff,
-    with_hunks,
     without_hunk,
 )
 from git_boocode.editing.textfile import RAW, FileText, decode
@@ -149,8 +149,8 @@ class ChangedFile:
             old, new = (side and decode(side.data) for side in (self.now, self.then))
             return unified_diff(self.path, old, new, None, modes)
         assert self._texts is not None
-        old, new = self._texts
-        text = with_hunks(old.text, new.text, {number})
+        old, _ = self._texts
+        text = spliced(old.text, [self.hunks[number - 1]])
         return unified_diff(self.path, old, old._replace(text=text))
 
     def check(self, numbers: Collection[int]) -> None:
@@ -183,8 +183,9 @@ class ChangedFile:
         """The bytes of the file with some parts of the other one's; None for no file."""
         if self.now is None or self.then is None or not self.hunks or self._texts is None:
             return self.then and self.then.data
-        old, new = self._texts
-        return old._replace(text=with_hunks(old.text, new.text, numbers)).encode()
+        old, _ = self._texts
+        chosen = (hunk for hunk in self.hunks if hunk.number in numbers)
+        return old._replace(text=spliced(old.text, chosen)).encode()
 
     def wanted(
         self, repository: Repository, snapshot: Snapshot, numbers: Collection[int]

@@ -155,3 +155,41 @@ def test_what_was_taken_back_meanwhile_can_be_picked(page: Browser, repo: Repo) 
         button(page, "#dialog .next", "Pick “first”…")
         page.until(lambda: page.texts("#dialog h2") == ["“first” cannot be picked"])
         assert repo.read("a") == b"three\n"
+
+
+def test_lines_of_later_turns_are_taken_back_with_a_file(page: Browser, repo: Repo) -> None:
+    lines = [f"{number}\n" for number in range(100)]
+    repo.commit(a="".join(lines), other="o\n")
+    take(label="first")
+    repo.write("a", "".join(f"first {line}" if line[-2] == "5" else line for line in lines))
+    repo.write("other", "first\n")
+    take(label="second")
+    repo.write("a", repo.read("a").decode().replace("first 5\n", "second 5\n"))
+    take(label="last")
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.one(".revert-file").click()
+        page.until(lambda: len(page.all("#dialog .part")) == 9)
+        assert "changed since, “second”" in page.one("#dialog .conflicts").text
+        # It is read from its beginning.
+        shown = "return document.querySelector('#dialog').scrollTop"
+        assert page.run(shown) == 0
+        button(page, "#dialog", "Take back these lines, too…")
+        page.until(lambda: page.texts("#dialog h2") == ["“first” in a cannot be taken back alone"])
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#dialog h2") == ["Take back 2 turns in a?"])
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("2 turns taken back"))
+        assert (repo.read("a").decode(), repo.read("other")) == ("".join(lines), b"first\n")
+
+
+def test_a_file_with_too_many_hunks_names_the_command(page: Browser, repo: Repo) -> None:
+    lines = [f"{number}\n" for number in range(1100)]
+    repo.commit(a="".join(lines))
+    first = take(label="first")
+    repo.write("a", "".join(f"new {line}" if line[-2] in "05" else line for line in lines))
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.one(".parts").click()
+        page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
+        assert page.texts("#dialog .next code") == [f"git boocode restore {first.id} -- a"]

@@ -18,6 +18,7 @@ function confirmFirst(title, parts, button, action, again = null) {
     make("div", { class: "buttons" }, cancel, button ? go : null));
   if (!dialog.open) dialog.showModal();
   cancel.focus();
+  dialog.scrollTop = 0;
 }
 
 function changesIn(expected) {
@@ -104,14 +105,15 @@ const markedIn = ({ conflicts = [] }) => (conflicts.length ? [
 async function previewTaking(command, ids, wanted = {}) {
   const again = (changed) => previewTaking(command, ids, { ...wanted, ...changed });
   const words = TAKING_WORDS[command];
-  const title = ids.length > 1 ? counted(ids.length, "turn") : nameOf(turnOf(ids[0]));
+  const named = ids.length > 1 ? counted(ids.length, "turn") : nameOf(turnOf(ids[0]));
+  const title = wanted.paths ? `${named} in ${wanted.paths.map(pathText).join(" and ")}` : named;
   try {
     const expected = await ask(command, { turns: ids, ...wanted, preview: true });
     confirmFirst(`${words.button} ${title}?`, [
       ...warnings(expected), ...changesIn(expected), ...leftAlone(expected), ...markedIn(expected), make("p", { class: "remark" }, words.remark), canUndo(),
     ], words.button, () => takeTurns(command, ids, wanted), again);
   } catch (error) {
-    if (error.conflicts) showConflicts(command, ids, title, { ...error, again });
+    if (error.conflicts) showConflicts(command, ids, title, { ...error, again, wanted });
     else report(error, again);
   }
 }
@@ -134,12 +136,12 @@ function conflictItems(conflicts) {
   });
 }
 
-function showConflicts(command, ids, title, { conflicts, next = [], again }) {
+function showConflicts(command, ids, title, { conflicts, next = [], again, wanted }) {
   const writers = new Set(conflicts.flatMap((each) => each.by.map((writer) => writer.turn)));
   const others = [...writers].filter((id) => turnOf(id)?.here && !ids.includes(id));
   const isRevert = command === "revert";
   confirmFirst(isRevert ? `${title} cannot be taken back alone` : `${title} cannot be picked`, [
     make("p", {}, `Nothing was changed. ${isRevert ? "Others have changed" : "Here, something else changed"} the same lines:`), make("ul", {}, conflictItems(conflicts)),
     stepList(next.filter(({ step }) => step !== command), again),
-  ], isRevert && others.length ? `Take ${counted(others.length, "later turn")} back, too…` : "", () => previewTaking(command, [...ids, ...others]));
+  ], isRevert && others.length ? `Take ${counted(others.length, "later turn")} back, too…` : "", () => previewTaking(command, [...ids, ...others], wanted));
 }

@@ -33,9 +33,9 @@ function stepAction({ step, arguments: given }, again) {
 function stepItem(step, again) {
   const action = stepAction(step, again);
   const { arguments: given, command } = step;
-  const text = make("p", {}, step.text[0].toUpperCase() + step.text.slice(1));
   // The words of a button name one turn, but do not say which several turns are meant.
-  if (action) return make("li", {}, given?.turns?.length > 1 ? text : null, action);
+  if (action) return make("li", {}, action, given?.turns?.length > 1 ? make("span", { class: "remark" }, ` ${step.text}`) : null);
+  const text = make("p", {}, step.text[0].toUpperCase() + step.text.slice(1));
   return make("li", {}, text, command ? commandOf(command) : null);
 }
 
