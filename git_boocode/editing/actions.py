@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from git_boocode.matching.types import Candidate, MatchError, Replacement
 
+_MAY_BE_WRAPPED = re.compile(r"\s*(?:```|~~~|(?:L(?:ine )?)?\d)")
+"""How a fence or line numbers begin, to load the matcher only for such content."""
 MAX_LINES = 100
 """Maximum number of listed places of an ambiguous text."""
 MAX_MISSES = 10
@@ -297,6 +300,8 @@ class Write(NamedTuple):
         if text is None:
             return EditResult(FileText(self.content), AppliedEdit(rung="write"))
         check_text(text, self.content, how)
+        if not how.verbatim:
+            _check_wrapping(text, self.content)
         content = self.content
         notes: tuple[str, ...] = ()
         if uniform_crlf(text.text) and "\n" in content and "\r" not in content:
@@ -306,6 +311,18 @@ class Write(NamedTuple):
             content = content.removeprefix("\ufeff")
         applied = AppliedEdit(rung="write", end_line=line_count(text.text), notes=notes)
         return EditResult(FileText(content, codec), applied)
+
+
+def _check_wrapping(text: FileText, content: str) -> None:
+    """Refuse a whole file with the line numbers or the fence around it that a model was shown."""
+    if not _MAY_BE_WRAPPED.match(content):
+        return
+    from git_boocode.matching.variants import wrapping
+
+    lf = (one.replace("\r\n", "\n") for one in (content, text.text))
+    if what := wrapping(*lf):
+        hint = NextStep("send the lines as they are in the file; {} accepts it as is", "verbatim")
+        raise MissError("invalid_input", f"the content has {what}", hint=hint)
 
 
 class Create(NamedTuple):

@@ -225,6 +225,15 @@ def strays(variant: Variant, first_line: int) -> Iterator[Variant]:
         yield variant.then(variant.old, "\n".join(stripped), "line numbers stripped")
 
 
+def wrapping(new: str, old: str) -> str | None:
+    """What a model has put around the lines of a whole file that has been ``old``; or None."""
+    bare = _unfenced(new)
+    shared = any(line.strip() for line in {*bare.split("\n")}.intersection(old.split("\n")))
+    if bare != new and _unfenced(old) == old and shared:
+        return "a code fence around it"
+    return "line numbers before its lines" if any(strays(Variant(old, new), 1)) else None
+
+
 def _meaning(sequence: str) -> str:
     """The character of a backslash sequence or an HTML entity; itself if it has no meaning."""
     if sequence[0] == "&":

@@ -657,3 +657,31 @@ def test_nul_does_not_turn_text_into_a_binary_file() -> None:
     assert Replace("x", "y\0").apply(FileText("x\0", "raw"), MatchOptions()).text == FileText(
         "y\0\0", "raw"
     )
+
+
+SHOWN = "def run():\n    return total\n\ntotal = 1\n"
+NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(SHOWN.splitlines(), 1))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (f"```python\n{SHOWN}```\n", "a code fence around it"),
+        (f"\n~~~\n{SHOWN}~~~", "a code fence around it"),
+        (NUMBERED, "line numbers before its lines"),
+        (NUMBERED.replace("\t", "| ").replace("\n", "\r\n"), "line numbers before its lines"),
+    ],
+)
+def test_what_was_shown_around_a_file_is_not_written(content: str, what: str) -> None:
+    written = content.replace("total", "amount", 1)
+    with pytest.raises(MissError) as caught:
+        Write(written).apply(FileText(SHOWN), MatchOptions())
+    assert caught.value.message == f"the content has {what}"
+    # It may be meant, be new, or be what such a file has.
+    others = (FileText(SHOWN), MatchOptions(verbatim=True)), (None, MatchOptions())
+    for text, how in (
+        *others,
+        (FileText(content), MatchOptions()),
+        (FileText("else\n"), MatchOptions()),
+    ):
+        assert Write(written).apply(text, how).text is not None
