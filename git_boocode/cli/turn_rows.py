@@ -20,7 +20,7 @@ from git_boocode.checkpoints.turn_changes import (
 )
 from git_boocode.checkpoints.turn_changes import counted as counted_files
 from git_boocode.checkpoints.turn_words import marks
-from git_boocode.checkpoints.turns import CurrentTree, Turn
+from git_boocode.checkpoints.turns import TOP, CurrentTree, Turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree_log import WorktreeLog
 from git_boocode.cli.candidates import age_of
@@ -166,7 +166,8 @@ def turn_label(checkpoint: Checkpoint) -> str:
         label = f"(during a turn) {label}".rstrip()
     if not isinstance(paths, list):
         return label
-    shown = ", ".join(quote_path(str(path)) for path in islice(paths, _SHOWN_PATHS))
+    names = (str(path).removeprefix(TOP) for path in islice(paths, _SHOWN_PATHS))
+    shown = ", ".join(map(quote_path, names))
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     return f"(only {shown}{more}) {label}".rstrip()
 

@@ -97,6 +97,18 @@ def test_a_part_of_the_worktree(work: Repo) -> None:
 
 
 @pytest.mark.slow
+def test_a_part_of_the_worktree_does_not_take_over_what_was_recorded_before(work: Repo) -> None:
+    work.git("config", "--unset-all", "boocode.exclude")
+    work.write("a", "changed\n")
+    work.write("new", "new\n")
+    take()
+    work.git("config", "boocode.exclude", ":/new")
+    work.git("config", "--add", "boocode.exclude", "a")
+    work.write("b", "b\n")
+    part = take(paths=("b",))
+    assert work.git("diff", "--name-status", "HEAD", part.commit.id) == "A\tb\n"
+
+
 def test_a_rule_of_a_remote_that_makes_no_sense(work: Repo) -> None:
     work.git("config", "--unset-all", "boocode.exclude")
     specs = [":(nonsense)x", "a\0b", "\ud800", "x" * 5000, *map(str, range(1000))]

@@ -121,6 +121,17 @@ def test_a_part_of_the_worktree(work: Repo) -> None:
     assert INCLUDED not in take().meta.values
 
 
+def test_a_part_that_is_private(work: Repo) -> None:
+    take()
+    work.write(".env", "PASSWORD=two\n")
+    work.write("a", "changed\n")
+    part = work.boocode("checkpoint", "--json", "--", ".env").json["commit"]
+    assert work.git("show", f"{part}:.env") == "PASSWORD=two\n"
+    assert work.git("show", f"{part}:a") == "a\n"
+    refused = work.boocode("checkpoint", "--", ".env", "build")
+    assert (refused.code, "'build' is ignored" in refused.err) == (1, True)
+
+
 def test_show_log_and_status_name_it(work: Repo) -> None:
     taken = take()
     assert "private     .env sub/.env (never pushed)\n" in work.boocode("show", taken.id).out

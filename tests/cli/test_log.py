@@ -285,11 +285,11 @@ def test_a_checkpoint_of_some_paths_is_marked(repo: Repo) -> None:
     repo.commit(a="a\n", b="b\n")
     take()
     repo.write("a", "x\n")
-    assert repo.boocode("checkpoint", "-m", "l", "a", "b").code == 0
+    assert repo.boocode("checkpoint", "-m", "l", ":(top,literal)a", "b").code == 0
     newest, oldest = repo.boocode("log").out.splitlines()[3:]
     assert newest.endswith("  (only a, b) l")
     assert "only" not in oldest
-    assert repo.boocode("log", "--json").json["checkpoints"][0]["only"] == ["a", "b"]
+    assert repo.boocode("log", "--json").json["checkpoints"][0]["only"] == [":(top,literal)a", "b"]
 
 
 def test_there_are_none(repo: Repo) -> None:

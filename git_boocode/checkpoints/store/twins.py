@@ -174,6 +174,9 @@ class Rewriter:
             values.pop(INCLUDED, None)
             values[WITHHELD] = len(private)
             values[_SKIPPED] = [r for r in meta.tables(_SKIPPED) if r.get("path") not in private]
+        if self._mask and isinstance(own := values.get("meta"), dict):
+            # Of the other tables, the keys are ours.
+            values["meta"] = {self._mask(key): value for key, value in own.items()}
         index = values.get("index")
         if isinstance(index, dict) and (
             index.get("details") in self._redacted or index.get("commit") in self._hidden

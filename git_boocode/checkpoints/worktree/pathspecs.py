@@ -271,7 +271,11 @@ def narrow(
 
     tracked, not_tracked = matching(repository.git, "--cached")
     untracked, not_untracked = matching(repository.git, *OTHERS)
-    unmatched = not_tracked & not_untracked
+    held = complete_index(
+        Index(snapshot.quarantine.git, snapshot.disk_index.path), snapshot.staging
+    )
+    present, not_present = matching(held.git, "--cached")
+    unmatched = not_tracked & not_untracked & not_present
     changes = [] if base is None else _differences(snapshot, base)
     old = {each.path: each for each in changes or () if each.action == "delete"}
     deleted = set[str]()
@@ -284,11 +288,12 @@ def narrow(
         refuse_unmatched(repository.git.bind(cwd=repository.directory), pathspecs, unmatched)
     if base is None or changes is None:
         return None
-    held = complete_index(
-        Index(snapshot.quarantine.git, snapshot.disk_index.path), snapshot.staging
-    )
-    present, _ = matching(held.git, "--cached")
-    written = [each for each in changes if each.path in present and each.path not in old]
+    scratch = os.path.dirname(snapshot.disk_index.path)
+    # The base may be from before a path was excluded.
+    hidden = snapshot.exclude.matching(repository, scratch, (each.path for each in changes))
+    deleted |= hidden.intersection(old)
+    chosen = present | hidden
+    written = [each for each in changes if each.path in chosen and each.path not in old]
     if repository.config.boolean("core.ignoreCase", default=False):
         # A file that was renamed by case still exists under its old name.
         deleted |= Disk(top).other_spellings(old, [each.path for each in written])
@@ -296,11 +301,10 @@ def narrow(
     tree = snapshot.edited_tree(repository.store, base.tree, edits)
     named = {path.rstrip("/") for path in (*tracked, *untracked)}
     skipped = [each for each in snapshot.skipped if each.path in named]
-    scratch = os.path.dirname(snapshot.disk_index.path)
     excluded = snapshot.exclude.matching(repository, scratch, named)
     skipped += [Skipped(path, REASON) for path in sorted(excluded)]
     skipped += _unlisted(repository, specs, named | present)
-    included = snapshot.included.union(texts_of(base.meta, INCLUDED))
+    included = snapshot.included.union(texts_of(base.meta, INCLUDED)) - hidden
     return snapshot._replace(tree=tree, skipped=skipped, cache=None, included=included)
 
 
