@@ -22,7 +22,7 @@ from git_boocode.repo import process
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone
+from tests.checkpoints.kit import Host, back, interrupted, redone, refs, seen, sound, take, undone
 from tests.checkpoints.test_properties import fresh_repo
 from tests.repo_kit import Repo, examples
 
@@ -116,6 +116,37 @@ def test_conversions_by_attributes(repo: Repo, attributes: str, content: bytes, 
     assert not (repo.top / "sub").exists()
     undone()
     assert exact(repo) == before
+
+
+@pytest.mark.parametrize(
+    ("attributes", "content"), [("* ident\n", b"$Id$\n"), ("* text eol=crlf\n", LF)]
+)
+def test_a_converted_file_is_as_clean_as_after_a_checkout(
+    repo: Repo, attributes: str, content: bytes
+) -> None:
+    def write(content: bytes) -> None:
+        repo.write("f", content)
+        # Git trusts the size that the index has of a file that is older than the index.
+        os.utime(repo.top / "f", (1, 1))
+
+    repo.commit(other="o\n", merged="m\n")
+    write(content)
+    repo.write(".gitattributes", attributes)
+    repo.write("other", "staged\n")
+    repo.git("add", "-A")
+    repo.git("update-index", "--assume-unchanged", "merged")
+    before = seen(repo)
+    take()
+    write(b"changed\n")
+    changed = seen(repo)
+
+    back()
+    assert repo.files()["f"] != before.files["f"]  # as git converts it
+    assert seen(repo)[1:] == before[1:]
+    undone()
+    assert seen(repo) == changed
+    redone()
+    assert seen(repo)[1:] == before[1:]
 
 
 def test_a_filter_that_loses_nothing_is_left_to_git(repo: Repo) -> None:

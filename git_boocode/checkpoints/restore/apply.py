@@ -18,7 +18,7 @@ from git_boocode.checkpoints.restore.exact import (
 from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of
 from git_boocode.checkpoints.restore.user_work import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
-from git_boocode.checkpoints.worktree.indexer import Disk, paths_with_filter
+from git_boocode.checkpoints.worktree.indexer import Disk, may_convert, paths_with_filter
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
@@ -33,7 +33,7 @@ from git_boocode.repo.errors import (
 )
 from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import protect_from_gc
-from git_boocode.repo.git import Completed, Git, nul_lines
+from git_boocode.repo.git import Completed, Git, GitError, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.lock import held_lock, scratch_directory
 from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
@@ -94,6 +94,8 @@ class WorktreeUpdate:
             made = build_index(self._plan.staging, self._snapshot.disk_index)
             self._install(made.path, self._snapshot.dump())
             self._installed = made
+        elif not returning:
+            self._forget_sizes()
 
     def roll_back(self) -> None:
         """Restore files and staging area to the state before `do`, each even if the other fails."""
@@ -245,6 +247,26 @@ class WorktreeUpdate:
         return writing_exactly(self._repository, index, modes, self._exact_before)
 
     # The staging area.
+
+    def _forget_sizes(self) -> None:
+        """Let git read the written files that are as staged.
+
+        The index may have another size of the same content, from before a conversion, and git would
+        report such a file as changed without reading it.
+        """
+        original, staging = self._snapshot.original, self._snapshot.staging
+        wanted = {each.path: (each.mode, each.id) for each in self._plan.changes}
+        if original is None or staging is None or not may_convert(self._repository, wanted):
+            return
+        made = original.copy()
+        paths = wanted.keys() - {entry.path for entry in staging.special}
+        entries = made.entries_of(paths)
+        same = [entry for entry in entries if wanted[entry.path] == (entry.mode, entry.id)]
+        # It stays as it is if another process is changing it, or if a filter of git fails.
+        with suppress(RefusedError, GitError):
+            if same:
+                made.put(same)
+                self._install(made.path, self._snapshot.dump())
 
     def _install(self, path: str, expected: bytes | None) -> None:
         repository = self._repository
