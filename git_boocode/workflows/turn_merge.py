@@ -18,6 +18,7 @@ from git_boocode.checkpoints.turn_work import PathStep, TurnWork
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.text_changes import (
     LineMap,
@@ -185,7 +186,7 @@ class _TurnMerge:
         self._mixed: dict[str, list[_Sides]] = {}  # of paths that turns changed alternately
         self._was_at: dict[str, str] = {}  # the current names of files that get another one
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
-        self._staged: dict[str, Entry | None] = {}
+        self._staged: dict[str, tuple[Entry, ...]] = {}
         # The only paths to name among those that are not recorded; None for all.
         self._named: Pathspecs | None = None
         if options.pathspecs:
@@ -462,22 +463,24 @@ class _TurnMerge:
             before, after = self.files.staging(step.before), self.files.staging(step.after)
             if before is None or after is None:
                 continue
-            special = {entry.path for each in (before, after) for entry in each.special}
+            # Stages of a conflict come back, but never go: git commits nothing while they exist.
+            conflicts = _stages(before)
+            special = {entry.path for entry in before.special} - conflicts.keys()
+            special |= {entry.path for entry in after.special}
             git = self._repository.git
             changed = tree_changes(git, before.tree, after.tree)
             since = {change.path for change in tree_changes(git, after.tree, now.tree)}
-            for change in changed:
-                path = change.path
+            of = {change.path: change for change in changed}
+            for path in of.keys() | conflicts.keys():
                 left = path not in since
                 if path in self._staged:
-                    entry = self._staged[path]
-                    left = (entry.id if entry else "") == (change.id.strip("0") and change.id)
+                    ids = [entry.id for entry in self._staged[path]]
+                    left = ids == ([of[path].id] if path in of and of[path].id.strip("0") else [])
                 if left and path in chosen and path not in special:
-                    self._staged[path] = _entry(change)
+                    self._staged[path] = conflicts.get(path) or _entries(of[path])
             intended = (now.intended & after.intended).difference(e.path for e in before.special)
-            of = {change.path: change for change in changed}
             for path in intended.intersection(paths):
-                self._staged[path] = _entry(of[path]) if path in of else None
+                self._staged[path] = _entries(of[path]) if path in of else ()
 
     # The result.
 
@@ -529,11 +532,20 @@ class _TurnMerge:
                 self._refuse(path, f"'{other}' is in the way")
 
 
-def _entry(change: Change) -> Entry | None:
-    """The entry of the staging area before a change."""
+def _entries(change: Change) -> tuple[Entry, ...]:
+    """The entry of the staging area before a change, if there was one."""
     if change.old_mode == NO_FILE:
-        return None
-    return Entry("H", change.old_mode, change.old_id, 0, change.path)
+        return ()
+    return (Entry("H", change.old_mode, change.old_id, 0, change.path),)
+
+
+def _stages(staging: Staging) -> dict[str, tuple[Entry, ...]]:
+    """The entries of conflicts by path."""
+    found: dict[str, tuple[Entry, ...]] = {}
+    for entry in staging.special:
+        if entry.stage:
+            found[entry.path] = (*found.get(entry.path, ()), entry)
+    return found
 
 
 def _by_path(conflicts: Iterable[TurnConflict]) -> list[TurnConflict]:

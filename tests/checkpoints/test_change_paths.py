@@ -54,7 +54,7 @@ def work(repo: Repo) -> MakeWanted:
                 WantedFile("made", "100755", ids["made\n"]),
                 WantedFile("gone", ""),
             ],
-            {"changed": Entry("H", "100644", ids["new\n"], 0, "changed"), "gone": None},
+            {"changed": [Entry("H", "100644", ids["new\n"], 0, "changed")], "gone": []},
         )
 
     return make

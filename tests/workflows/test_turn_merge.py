@@ -210,6 +210,46 @@ def test_staging_goes_back_where_the_turn_left_it(repo: Repo, *, ended: bool) ->
     assert repo.git("show", ":new") == "first\n"
 
 
+def test_a_conflict_that_the_turn_resolved_is_unmerged_again(repo: Repo) -> None:
+    repo.git("checkout", "-qb", "side")
+    repo.commit(a="side\n", b="side\n", gone="side\n")
+    repo.git("checkout", "-q", "main")
+    repo.commit(a="main\n", b="main\n")
+    repo.git("rm", "-q", "gone")
+    repo.git("commit", "-qm", "without gone")
+    repo.git("merge", "-q", "side", check=False)
+    unmerged = repo.git("ls-files", "--unmerged")
+    turn = begin("turn")
+    repo.write("a", "resolved\n")
+    repo.write("b", "resolved\n")
+    repo.git("add", "a", "b")
+    repo.git("rm", "-q", "gone")
+    end(turn)
+    resolved = repo.git("ls-files", "-s")
+    merged(turn)
+    assert repo.git("ls-files", "--unmerged") == unmerged
+    undo()
+    assert repo.git("ls-files", "-s") == resolved
+    repo.write("other", "other\n")
+    repo.git("add", "other")
+    repo.git("update-index", "--cacheinfo", f"100644,{repo.git('rev-parse', ':other').strip()},b")
+    merged(turn)
+    assert repo.git("status", "--short").splitlines() == ["UU a", "MM b", "DU gone", "A  other"]
+
+
+def test_a_conflict_that_began_in_the_turn_remains(repo: Repo) -> None:
+    repo.git("checkout", "-qb", "side")
+    repo.commit(a="side\n")
+    repo.git("checkout", "-q", "main")
+    repo.commit(a="main\n")
+    turn = begin("turn")
+    repo.git("merge", "-q", "side", check=False)
+    end(turn)
+    merged(turn)
+    assert text(repo, "a") == "main\n"
+    assert repo.git("status", "--short").splitlines() == ["UU a"]
+
+
 # Renames.
 
 

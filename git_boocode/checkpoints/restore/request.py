@@ -138,8 +138,8 @@ class WantedPaths(NamedTuple):
     """What some paths are to be, and which paths are left alone, with the reason."""
 
     files: Sequence[WantedFile] = ()
-    # The new entries of the staging area; None for no entry.
-    staged: Mapping[str, Entry | None] = MappingProxyType({})
+    # The new entries of the staging area; several for a conflict.
+    staged: Mapping[str, Sequence[Entry]] = MappingProxyType({})
     kept: Sequence[Skipped] = ()
     has_conflicts: bool = False  # whether parts of the files are not as the step would make them
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import write_state
@@ -131,14 +131,16 @@ def _not_ended(catalog: Catalog, turn: Checkpoint) -> RefusedError:
 
 
 def _staged(
-    store: Store, snapshot: Snapshot, staging: Staging, entries: Mapping[str, Entry | None]
+    store: Store, snapshot: Snapshot, staging: Staging, entries: Mapping[str, Sequence[Entry]]
 ) -> Staging:
+    plain = {path: next((e for e in each if not e.stage), None) for path, each in entries.items()}
     changes = [
         _change(path, entry.mode if entry else "", entry.id if entry else "")
-        for path, entry in entries.items()
+        for path, entry in plain.items()
     ]
-    special = tuple(entry for entry in staging.special if entry.path not in entries)
-    return Staging(snapshot.edited_tree(store, staging.tree, changes), special)
+    special = [entry for entry in staging.special if entry.path not in entries]
+    special += (entry for each in entries.values() for entry in each if entry.stage)
+    return Staging(snapshot.edited_tree(store, staging.tree, changes), tuple(special))
 
 
 def _change(path: str, mode: str, identifier: str) -> Change:
