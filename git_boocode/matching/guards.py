@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import islice
+from math import inf
 
 from git_boocode.matching.align import distance, script, similarity, slips
 from git_boocode.matching.search import Query, Window
@@ -39,6 +40,7 @@ _LONG = 5  # letters of a word in which several may be wrong
 _LINE_FLOOR = 0.6  # minimum similarity of a file line to the needle's line
 _QUOTED = 60  # characters of a text that a message quotes
 _LINE_EVIDENCE = 4  # minimum evidence of a line that is recognised elsewhere
+_BLOCK = 3  # lines of an addition that is hardly made twice on purpose
 _REPEATED = 0.7  # minimum similarity of a new line to the same line in the file
 _LACKED = 200  # maximum number of extra lines, and of new lines, that are compared
 _RIVALS = 16  # maximum number of windows that are compared with the best one
@@ -271,20 +273,26 @@ def _replaced(mine: str, other: str) -> bool:
     return len(mine) == len(other) and sorted(mine) != sorted(other)
 
 
-def applied_above(query: Query, first: int) -> str | None:
-    """An error message if the lines to add above row ``first`` are already there.
+def applied_beside(query: Query, first: int, stop: int) -> str | None:
+    """An error message if the lines to add at an end of rows ``first`` to ``stop`` are there.
 
-    ``first`` is the top of the place. None if they are not, or have too little evidence.
+    None if they are not, or have too little evidence.
     """
-    new, text, hunks = query.new, query.text, query.hunks
-    if new is None or not hunks or any(query.needle.canonical[: hunks[0].i2]):
+    new, text, needle, hunks = query.new, query.text, query.needle.canonical, query.hunks
+    if new is None or not hunks:
         return None
-    fresh = [line for line in new.canonical[hunks[0].j1 : hunks[0].j2] if line]
-    at = bisect_left(text.filled, first)
-    rows = text.filled[max(at - len(fresh), 0) : at]
-    if evidence(" ".join(fresh)) < _LINE_EVIDENCE or [text.canonical[row] for row in rows] != fresh:
-        return None
-    return f"the added lines are already there, at line {rows[0] + 1}"
+    (top, end), rows = (hunks[0], hunks[-1]), text.filled
+    for hunk, is_above in ((top, True), (end, False)):
+        fresh = [line for line in new.canonical[hunk.j1 : hunk.j2] if line]
+        at = bisect_left(rows, first) - len(fresh) if is_above else bisect_left(rows, stop)
+        there = rows[max(at, 0) : at + len(fresh)]
+        # A line or two below may be meant to be there twice.
+        least = _LINE_EVIDENCE if is_above or len(fresh) >= _BLOCK else inf
+        beside = needle[: hunk.i2] if is_above else needle[hunk.i1 :]
+        is_there = [text.canonical[row] for row in there] == fresh
+        if is_there and not any(beside) and evidence(" ".join(fresh)) >= least:
+            return f"the added lines are already there, at line {there[0] + 1}"
+    return None
 
 
 def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:

@@ -187,9 +187,9 @@ def _allowed(query: Query, found: Found) -> Found:
         if whole and place.end >= end:
             applied = None
             if place.rows:
-                from git_boocode.matching.guards import applied_above
+                from git_boocode.matching.guards import applied_beside
 
-                applied = applied_above(query, place.rows[0])
+                applied = applied_beside(query, *place.rows)
             kept += [] if applied else [place]
             reason = reason or applied
     # The guards have checked only the best place, not the places similar to it.

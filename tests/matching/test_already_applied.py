@@ -278,3 +278,21 @@ def test_the_lines_around_the_change_outweigh_a_similar_place() -> None:
     content = f"{block.format(31, '')}\nmiddle_part()\n\n{new}"
     error = refused(content, block.format(30, ""), new)
     assert (error.code, error.candidates[0].start_line) == ("already_applied", 7)
+
+
+METHOD = "    def visit(self, walker):\n        walker.enter(self)\n        return self.slots\n"
+
+
+@pytest.mark.parametrize("lost", ['    """A node."""\n', "    limit = 1\n"])
+def test_a_block_is_not_added_again_below_drifted_lines(lost: str) -> None:
+    content = (
+        f"class Node(Basic):\n{lost}    slots = empty_slots()\n    names = Names()\n\n\nrun()\n"
+    )
+    old = content.partition("\n\n\n")[0].replace(lost, "") + "\n"
+    done = replace_text(content, old, old + METHOD).content
+    assert done.count("visit") == 1
+    with pytest.raises(MatchError, match="already there"):
+        replace_text(done, old, old + METHOD)
+    # A line or two may be meant to occur twice.
+    twice = replace_text(content, old, f"{old}    run_it()\n").content
+    assert replace_text(twice, old, f"{old}    run_it()\n").content.count("run_it") == 2
