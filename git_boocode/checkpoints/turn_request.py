@@ -14,6 +14,7 @@ from git_boocode.repo.errors import FatalError, NextStep, RefusedError, shortene
 from git_boocode.repo.ids import ago
 from git_boocode.repo.layout import CHECKPOINTS, TURN_LOCK
 from git_boocode.repo.lock import file_lock, worktree_lock
+from git_boocode.repo.masking import LenientMasker
 from git_boocode.repo.reported_turn import read_turns, without_end
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import (
@@ -108,7 +109,9 @@ def begin_turn(repository: Repository, request: TurnRequest) -> BegunTurn:
     ):
         began = time.time()
         ends = None if limit is None or limit > LATEST - began else began + limit
-        turn = RunningTurn("", request.message, request.pid, start, began, ends)
+        # Whoever is refused meanwhile reads it.
+        message = LenientMasker(repository.git)(request.message)
+        turn = RunningTurn("", message, request.pid, start, began, ends)
         turn = turn._replace(agent=request.agent, session=request.session)
         running = running_turns(repository)
         in_the_way = [each for each in running if not each.is_beside(turn)]

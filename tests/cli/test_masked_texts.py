@@ -28,6 +28,24 @@ def test_with_a_pattern_that_cannot_be_used_texts_are_hidden(repo: Repo) -> None
     assert finding["kind"] == "bad_setting"
 
 
+def test_the_message_of_a_running_turn(repo: Repo) -> None:
+    repo.git("config", "boocode.secret", "PIN: [0-9]+")
+    repo.commit(a="a\n")
+    begin = ("turn", "begin", "-m", f"use {TOKEN}, {OWN}")
+    for command in (
+        (*begin, "--json"),
+        ("turn", "status"),
+        ("turn", "status", "--json"),
+        ("status", "--json"),
+        ("restore", "@"),
+        begin,
+        ("turn", "end"),
+    ):
+        done = repo.boocode(*command)
+        assert TOKEN not in done.out + done.err, command
+        assert OWN not in done.out + done.err, command
+
+
 def test_all_that_shows_a_prompt(repo: Repo) -> None:
     repo.git("config", "boocode.secret", "PIN: [0-9]+")
     repo.commit(a="a\n")
