@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -142,6 +143,8 @@ class Callback(NamedTuple):
                 CALLING.reset(calling)
         top = self.repository.worktree
         environ = _without_worktree({**self.environment, **os.environ}, top)
+        if self.program == find_shipped(f"callbacks/{os.path.basename(self.program)}"):
+            environ = _with_own_python(environ)
         environ[INSIDE_RESTORE] = str(self.event.get("restore_id", "1"))
         with running_lock(self.repository.state_dir) as lock:
             try:
@@ -299,6 +302,14 @@ def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
     real = {path: os.path.realpath(os.path.join(top, path)) for path in paths if path}
     outside = [path for path in real if not _below(real[path], top)]
     return {**environ, "PYTHONPATH": os.pathsep.join(outside)} if outside else environ
+
+
+def _with_own_python(environ: dict[str, str]) -> dict[str, str]:
+    """An environment whose `python3` is ours: the one of the user may be missing, or too old."""
+    if not sys.executable:
+        return environ
+    directories = (os.path.dirname(sys.executable), environ.get("PATH", os.defpath))
+    return {**environ, "PATH": os.pathsep.join(directories)}
 
 
 def _exit_text(status: int, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import stat
 from pathlib import Path
@@ -58,6 +59,20 @@ def chat(repo: Repo) -> Repo:
 
 def read(repo: Repo) -> str:
     return repo.read(".git/chat.jsonl").decode()
+
+
+def test_it_does_without_the_python_of_the_user(
+    chat: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "git").symlink_to(shutil.which("git") or "")
+    too_old = programs / "python3"
+    too_old.write_text("#!/bin/sh\necho too old >&2; exit 1\n")
+    too_old.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    done = chat.boocode("restore", "@", "--callback", "trim-jsonl")
+    assert (done.code, read(chat)) == (0, lines("m1")), done
 
 
 def cut_back(name: str = "@") -> RestoreResult:
