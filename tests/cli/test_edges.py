@@ -179,6 +179,18 @@ def test_a_directory_that_cannot_be_read_is_named_and_left_alone(repo: Repo) -> 
     assert repo.read("closed/file") == b"x\n"
 
 
+def test_files_in_a_directory_that_cannot_be_read_are_not_restored_silently(repo: Repo) -> None:
+    repo.commit(**{"closed/file": "old\n", "other": "old\n"})
+    repo.boocode("checkpoint")
+    for path in ("closed/file", "other"):
+        repo.write(path, "new\n")
+    (repo.top / "closed").chmod(0)
+    done = repo.unprivileged("restore", "@")
+    (repo.top / "closed").chmod(0o755)
+    assert (repo.read("closed/file"), repo.read("other")) == (b"new\n", b"old\n")
+    assert "left alone: closed: cannot be compared: permission denied" in done.err
+
+
 LONG = "9" * 5000
 
 

@@ -316,7 +316,9 @@ class FilePlanner:
                 if path not in self._target.meta.skipped_paths and self._disk.exists(path):
                     nested = unread[path] == NESTED
                     found[path] = NESTED if nested else f"not recorded: {unread[path]}"
-            elif entries[path].kind != "tree":
+            elif entries[path].kind != "tree" or (
+                unread[path] != NESTED and self._disk.is_directory(path)
+            ):
                 found[path] = f"cannot be compared: {unread[path]}"
         return found
 
