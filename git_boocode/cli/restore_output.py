@@ -44,6 +44,8 @@ from git_boocode.repo.store import ShortIds
 _SHOWN_HUNKS = 5
 _SHOWN_TURNS = 3
 _SHOWN_COMMITS = 3
+# Operations of which the next commit would be the result.
+_COMMITTING = ("merge", "cherry-pick", "revert")
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
@@ -247,7 +249,10 @@ def _left_alone(
     if was and was != now:
         yield f"the checkpoint was taken in the middle of a {was}, which is no longer in progress"
     elif now and was != now:
-        yield f"a {now} is in progress, which was not so at the checkpoint"
+        is_whole = request.files and not request.paths and not result.dry_run
+        ends = f": 'git {now} --quit' ends it and keeps the files"
+        way = ends if is_whole and now in _COMMITTING else ""
+        yield f"a {now} is in progress, which was not so at the checkpoint{way}"
 
 
 def can_move_head(repository: Repository, result: RestoreResult, request: RestoreRequest) -> bool:

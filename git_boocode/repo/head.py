@@ -180,11 +180,11 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
     or, if HEAD is at none of the commits in `target.leave`, `head_moved`.
     """
     if now.ref != target.ref:
-        raise _other_branch(now.ref, target)
+        raise _other_branch(now.ref, target, operation_in_progress(repository))
     if now.commit == target.commit:
         return None
     if state := operation_in_progress(repository):
-        hints = (f"finish or abort the {state} first", _staying(target))
+        hints = (_ending(state), _staying(target))
         message = f"HEAD cannot be moved: a {state} is in progress"
         raise RefusedError(message, code="in_progress", hints=hints)
     if target.ref is not None and (where := _in_use(repository, target.ref)):
@@ -208,14 +208,19 @@ def _staying(target: HeadTarget) -> NextStep:
     return NextStep("{} leaves HEAD where it is, and restores everything else", "no_head")
 
 
-def _other_branch(now: str | None, target: HeadTarget) -> RefusedError:
+def _ending(state: str) -> str:
+    return f"finish or abort the {state} first"
+
+
+def _other_branch(now: str | None, target: HeadTarget, state: str | None) -> RefusedError:
     then = target.ref
     where = f"on branch '{_short(now)}'" if now else "detached"
     was = f"on '{_short(then)}'" if then else "detached"
     switch = shell_command("git", "switch", _short(then) if then else "--detach")
+    # Git does not switch branches meanwhile.
+    way = _ending(state) if state else f"switch with '{switch}'"
     message = f"HEAD is {where}, but was {was} at the checkpoint"
-    hints = (f"switch with '{switch}'", _staying(target))
-    return RefusedError(message, code="other_branch", hints=hints)
+    return RefusedError(message, code="other_branch", hints=(way, _staying(target)))
 
 
 def _short(ref: str) -> str:

@@ -116,6 +116,16 @@ def test_on_another_branch(ahead: tuple[Repo, str, str, str]) -> None:
     assert (seen(repo), refs(repo)) == (before, refs_before)
 
 
+def test_a_bisection_has_left_the_branch(ahead: tuple[Repo, str, str, str]) -> None:
+    repo, taken, old, new = ahead
+    repo.git("checkout", "-qf", "main")
+    repo.git("bisect", "start", new, old)
+    repo.git("checkout", "-q", "--detach")
+    # 'git switch' would refuse.
+    error = refused("other_branch", lambda: back(taken, head=True))
+    assert error.hints[0] == "finish or abort the bisect first"
+
+
 def test_the_branch_is_checked_out_elsewhere(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, _, new = ahead
     refs_before = refs(repo)

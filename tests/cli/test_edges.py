@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -166,6 +167,28 @@ def test_files_that_a_restore_leaves_alone_are_reported(repo: Repo) -> None:
     hints = repo.boocode("restore", "@").err
     assert "hint: HEAD is not where it was at the checkpoint" in hints
     assert "hint: the checkpoint was taken in the middle of a merge" in hints
+
+
+def test_a_merge_that_began_later_can_be_ended(repo: Repo) -> None:
+    repo.commit("base", f="1\n")
+    repo.git("checkout", "-q", "-b", "other")
+    repo.commit("other", f="2\n")
+    repo.git("checkout", "-q", "main")
+    repo.commit("main", f="3\n")
+    repo.boocode("checkpoint")
+    repo.git("merge", "other", check=False)
+    began = "hint: a merge is in progress, which was not so at the checkpoint"
+    assert f"{began}\n" in repo.boocode("restore", "-n", "@").err
+    ends = re.search(
+        f"{began}: '(.*)' ends it and keeps the files\n", repo.boocode("restore", "@").err
+    )
+    assert ends is not None
+    before = repo.files()
+    repo.git(*ends[1].split()[1:])
+    # Otherwise, this would be a merge without the other side.
+    repo.git("commit", "-q", "--allow-empty", "-m", "next")
+    assert repo.git("log", "--merges") == ""
+    assert repo.files() == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can look into every directory")
