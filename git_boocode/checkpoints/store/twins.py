@@ -242,6 +242,7 @@ def _too_large(path: str) -> RefusedError:
     return RefusedError(
         f"'{path}' is larger than {_LARGEST >> 20} MiB; its secrets cannot be replaced",
         code="secrets",
+        hints=("'git boocode help push' says in SECRETS what works instead",),
     )
 
 
