@@ -24,6 +24,8 @@ DUBIOUS_OWNERSHIP = ("unsafe repository", "dubious ownership")
 NO_REPOSITORY = ("not a git repository (or any",)
 # read-tree refuses after it has checked everything, and before it changes anything.
 CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
+# The content of a file that read-tree or checkout-index should write is gone.
+MISSING_CONTENT = ("unable to read sha1 file",)
 REF_CHANGED = ("reference already exists", "but expected", "unable to resolve")
 REF_LOCKED = (".lock': File exists", "cannot lock references")
 _BROKEN_REF = "warning: ignoring broken ref "

@@ -171,6 +171,13 @@ def test_an_unreadable_file_does_not_affect_the_others(repo: Repo) -> None:
     assert "untracked.bad" not in kept
 
 
+def test_a_pipe_in_place_of_a_tracked_file(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    (repo.top / "a").unlink()
+    os.mkfifo(repo.top / "a")
+    assert skipped(take()) == {"a": "unsupported file type"}
+
+
 def test_the_index_is_locked(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write("a", "b\n")

@@ -62,6 +62,7 @@ def test_other_problems_are_reported_if_the_rollback_fails(repo: Repo) -> None:
     assert told.code == 128
     assert all(word in told.out for word in (undo, str(lock), blob))
     assert told.err.startswith("fatal: git could not write the files")
+    assert "hint: 'git boocode doctor' lists what is missing\n" in told.err
     assert repo.read("a") == b"one\n"
 
 

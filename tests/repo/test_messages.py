@@ -85,6 +85,15 @@ def test_a_file_in_the_way_of_a_restore(repo: Repo, phrase: str) -> None:
     assert says(stderr, messages.CHANGED_MEANWHILE)
 
 
+def test_the_content_of_a_file_is_missing(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    blob = repo.git("rev-parse", "HEAD:a").strip()
+    (repo.top / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    (repo.top / "a").unlink()
+    stderr = said(repo, "checkout-index", "a")
+    assert says(stderr, messages.MISSING_CONTENT), stderr
+
+
 def test_a_ref_that_someone_else_changed(repo: Repo) -> None:
     repo.commit(a="a\n")
     head, other = repo.git("rev-parse", "HEAD").strip(), "1" * 40

@@ -36,7 +36,13 @@ from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import Completed, Git, GitError, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.lock import held_lock, scratch_directory
-from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
+from git_boocode.repo.messages import (
+    CHANGED_MEANWHILE,
+    MISSING_CONTENT,
+    complaints,
+    is_disk_full,
+    says,
+)
 from git_boocode.repo.repository import Repository
 
 # The number of rollbacks to try while other processes keep changing files.
@@ -337,8 +343,11 @@ def _check(done: Completed) -> None:
     if is_disk_full(stderr):
         message = "cannot restore the files: no space left on device"
         raise FatalError(message, code="disk_full", hints=(MAKE_ROOM,))
+    way = "fix the files listed above and try again"
+    if says(stderr, MISSING_CONTENT):
+        way = "'git boocode doctor' lists what is missing"
     raise FatalError(
         f"git could not write the files: {'; '.join(dict.fromkeys(complaints(stderr))) or stderr}",
         code="git",
-        hints=("fix the files listed above and try again",),
+        hints=(way,),
     )

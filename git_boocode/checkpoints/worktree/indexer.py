@@ -250,7 +250,7 @@ def _reason(path: str, done: Completed) -> str:
     if is_disk_full(reason):
         message = f"cannot capture '{path}': no space left on device"
         raise FatalError(message, code="disk_full", hints=(MAKE_ROOM,))
-    return reason
+    return reason.removeprefix(f"{path}: ")
 
 
 def unreadable_directories(stderr: str) -> list[Skipped]:
