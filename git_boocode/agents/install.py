@@ -41,7 +41,7 @@ from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
 from git_boocode.agents.hook_call import hook_timeout, per_tool
 from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import is_own_program
-from git_boocode.agents.registry import AGENTS, SERVER_AGENTS
+from git_boocode.agents.registry import AGENTS, ALL_AGENTS, SERVER_AGENTS
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
@@ -225,11 +225,14 @@ def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -
     # Save the original before, and delete it after, so that it can always be restored.
     remembered = [record for record in records if record.after is not None]
     apply([*remembered, *edits, *further, *(each for each in records if each not in remembered)])
+    emptied = set[str]()
     for change in planned:
-        remove_directories(reversed(change.directories))
+        emptied.update(change.directories)
         if change.file.scope == USER and change.record is not None and change.record.after is None:
             directory = os.path.dirname(change.record.path)
-            remove_directories((directory, os.path.dirname(directory)))
+            emptied |= {directory, os.path.dirname(directory)}
+    # Inner ones first: one directory can have had several of the files.
+    remove_directories(sorted(emptied, key=len, reverse=True))
 
 
 def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> State:
@@ -359,7 +362,7 @@ def servers_here(locations: Locations, *, every: bool = False) -> list[ServerSta
 def _relevant(locations: Locations, states: list[_State], *, every: bool) -> list[_State]:
     """The states of agents that are used here, or have our hooks or server, or of all."""
     there = {state.agent for state in states if state.state != NOT_INSTALLED}
-    for agent in SERVER_AGENTS.values():
+    for agent in ALL_AGENTS.values():
         if every or locations.is_used(agent):
             there.add(agent.name)
     return [state for state in states if state.agent in there]

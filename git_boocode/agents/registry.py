@@ -736,6 +736,9 @@ SERVER_AGENTS = {
 }
 """The agents and editors that can start our server, by name."""
 
+ALL_AGENTS = {**AGENTS, **SERVER_AGENTS}
+"""Those that can have our hooks or our server, by name."""
+
 
 ANY_AGENT = "auto"
 """In place of an agent's name: whichever runs the hook."""

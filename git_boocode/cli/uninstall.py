@@ -12,7 +12,7 @@ from git_boocode.agents.agent import USER
 from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.agents.install import PlannedChange, carry_out, plan_uninstall
-from git_boocode.agents.registry import AGENTS, SERVER_AGENTS
+from git_boocode.agents.registry import AGENTS, ALL_AGENTS
 from git_boocode.checkpoints.removal import (
     FILES,
     REFS,
@@ -119,7 +119,7 @@ def _hooks(repository: Repository) -> tuple[HooksPlan, HooksPlan]:
     paths: set[str] = set()
     for other in _worktrees(repository):
         locations = Locations.of(other)
-        files = (file for agent in SERVER_AGENTS.values() for file in locations.all_files(agent))
+        files = (file for agent in ALL_AGENTS.values() for file in locations.all_files(agent))
         for change in plan_uninstall(locations, files):
             paths.add(os.path.relpath(change.file.path, other.worktree))
             # In a home directory that is a worktree two scopes are the same file.

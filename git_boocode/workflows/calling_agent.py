@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from git_boocode.agents.agent import Agent
-from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
+from git_boocode.agents.registry import ALL_AGENTS, find_agent
 from git_boocode.repo.reported_turn import open_sessions
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import known_turns
@@ -13,9 +13,8 @@ from git_boocode.repo.running_turn import known_turns
 
 def agent_of_client(client: str) -> Agent | None:
     """The agent that calls itself so to MCP servers."""
-    known = {**AGENTS, **SERVER_AGENTS}
-    named = (agent for agent in known.values() if client.startswith(agent.clients or ("\0",)))
-    return find_agent(client, known) or next(named, None)
+    named = (agent for agent in ALL_AGENTS.values() if client.startswith(agent.clients or ("\0",)))
+    return find_agent(client, ALL_AGENTS) or next(named, None)
 
 
 def session_of_agent(repository: Repository, name: str, variable: str = "") -> str:

@@ -256,6 +256,12 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
     assert [*sealed.rglob("git-boocode")] == []
 
 
+def test_status_lists_an_agent_without_a_server(repo: Repo, sealed: Path) -> None:
+    assert "Goose" not in repo.boocode("hooks", "status").out
+    repo.write(".goosehints", "")
+    assert "Goose: not installed\n" in repo.boocode("hooks", "status").out
+
+
 def test_what_is_installed_is_renewed_where_it_is(repo: Repo, sealed: Path) -> None:
     repo.boocode("hooks", "install", "--agent", "claude-code", "--user")
     done = repo.boocode("hooks", "install")

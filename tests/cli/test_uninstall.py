@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.agents.agent import PROJECT, SERVER
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS
 from tests.cli.test_hooks import on_a_terminal
 from tests.repo_kit import Repo
 
@@ -77,6 +79,24 @@ def test_everything_goes_and_what_is_not_ours_stays(used: Repo, sealed: Path) ->
     done = used.boocode("uninstall", "--everything")
     assert (done.code, done.out, done.err) == (0, "nothing to uninstall\n", "")
     assert used.boocode("checkpoint").code == 0
+
+
+def test_nothing_of_any_agent_is_left(repo: Repo, sealed: Path) -> None:
+    repo.commit(a="one\n")
+    exclude = repo.read(".git/info/exclude")
+    named = [word for name in AGENTS for word in ("--agent", name)]
+    for scope in ((), ("--user",)):
+        assert repo.boocode("hooks", "install", *named, *scope, "--exclude").code == 0
+    assert repo.boocode("serve", "--install", *SERVER_AGENTS, "--user").code == 0
+    ours = [name for name in SERVER_AGENTS if PROJECT in SERVER_AGENTS[name].places(SERVER)]
+    assert repo.boocode("serve", "--install", *ours, "--project").code == 0
+    done = repo.boocode("uninstall", "--everything")
+    assert (done.code, done.err) == (0, "")
+    assert repo.git("status", "--porcelain", "--ignored") == ""
+    assert repo.read(".git/info/exclude") == exclude
+    assert sorted(path.name for path in repo.top.iterdir()) == [".git", "a"]
+    left = [str(path.relative_to(sealed)) for path in sealed.rglob("*")]
+    assert sorted(left) == [".gitconfig", ".local", ".local/state"]
 
 
 def test_without_a_terminal_only_the_hooks_of_the_repository_go(used: Repo, sealed: Path) -> None:
