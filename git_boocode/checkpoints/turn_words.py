@@ -25,6 +25,11 @@ COMMITTED = {
 """What was done with a commit, by the kind of the move of HEAD."""
 
 
+def taken_by(agent: str, trigger: str) -> str:
+    """Who or what took the checkpoint of a turn."""
+    return agent or (BY_HAND if trigger in ("", "manual") else f"by {trigger}")
+
+
 def state_words(state: str, *, is_open: bool = False) -> str:
     """The state of a turn; empty for one that is in force and has ended."""
     return STATES.get(state, "running" if is_open else "")

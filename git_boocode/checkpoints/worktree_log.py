@@ -75,13 +75,14 @@ class Here(NamedTuple):
 
     `counts` are what changed by hand since, without what operations did. `at` is the id of the
     recorded state to which a restore, undo or redo went back: what is below it is older. It is
-    empty if it is on top.
+    empty if it is on top. `state` is that of the turn, whose changes may be taken back.
     """
 
     turn: str
     side: str
     counts: ChangeCounts
     at: str = ""
+    state: str = ""
 
     @property
     def place(self) -> _Place:
@@ -253,7 +254,8 @@ class WorktreeLog:
         ]
         counts = counted(file for files in inside for file in files)
         paths = {file.path for files in inside for file in files}
-        return Here(turn, side, counts._replace(files=len(paths)), at)
+        state = next((self.states.of(each) for each in self._begun if each.id == turn), "")
+        return Here(turn, side, counts._replace(files=len(paths)), at, state)
 
     @property
     def here_json(self) -> dict[str, object] | None:
@@ -282,7 +284,8 @@ class WorktreeLog:
             if last and last.entry and last.entry.ref.startswith(TURN_ENDS):
                 # Of turns that overlapped, the one that ended last.
                 return last.entry.ref.removeprefix(TURN_ENDS), AFTER, [(last.id, before)], ""
-            return begun, AFTER, [(begun, before)], ""
+            side = DURING if self._runs_at(begun, before) else AFTER
+            return begun, side, [(begun, before)], ""
         since = (restore.id, before)
         if restore.target in {each.id for each in self._listed.recorded.safety}:
             # A record that is damaged may name a later state.

@@ -112,7 +112,7 @@ def _here_line(row: Here, name: str) -> str:
     if not row.at and row.side == AFTER and name != "@":
         # Of several turns that overlapped, another one ended last.
         return HERE
-    line = f"{HERE}: {SIDES[row.side]}, {name}"
+    line = _marked(f"{HERE}: {SIDES[row.side]}, {name}", row.state if row.side == AFTER else "")
     if row.at and row.counts.files:
         line += f", and {BY_HAND} {counts_text(row.counts)}"
     return line

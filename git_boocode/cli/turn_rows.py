@@ -19,7 +19,7 @@ from git_boocode.checkpoints.turn_changes import (
     changed_files,
 )
 from git_boocode.checkpoints.turn_changes import counted as counted_files
-from git_boocode.checkpoints.turn_words import marks
+from git_boocode.checkpoints.turn_words import marks, taken_by
 from git_boocode.checkpoints.turns import TOP, CurrentTree, Turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree_log import WorktreeLog
@@ -141,9 +141,8 @@ def group_of(checkpoint: Checkpoint) -> tuple[str, ...]:
     """What the turns below one heading have in common."""
     meta, ref = checkpoint.meta, checkpoint.meta.part("head", "ref")
     agent, session, trigger = (meta.text(key) for key in ("agent", "session", "trigger"))
-    by = agent or ("by hand" if trigger in ("", "manual") else f"by {trigger}")
     branch = ref.removeprefix("refs/heads/") if ref else "a detached HEAD"
-    return by, branch, session, meta.worktree_name, checkpoint.remote
+    return taken_by(agent, trigger), branch, session, meta.worktree_name, checkpoint.remote
 
 
 def heading(checkpoint: Checkpoint) -> str:

@@ -36,7 +36,7 @@ from git_boocode.checkpoints.turn_changes import (
     private_paths,
     with_details,
 )
-from git_boocode.checkpoints.turn_words import REVERTED
+from git_boocode.checkpoints.turn_words import REVERTED, taken_by
 from git_boocode.checkpoints.turns import NOW, CurrentTree, Turn
 from git_boocode.checkpoints.worktree_log import WorktreeLog
 from git_boocode.editing.records import (
@@ -347,6 +347,7 @@ def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
     return {
         "id": checkpoint.id,
         **texts,
+        "by": taken_by(texts["agent"], checkpoint.meta.shown("trigger")),
         "branch": ref.removeprefix("refs/heads/"),
         "worktree": checkpoint.meta.worktree_name,
         "remote": checkpoint.remote,

@@ -58,6 +58,8 @@ def test_it_loads_on_demand(page: Browser, repo: Repo, transcript: Path) -> None
         assert (page.one("#turn h2").text, page.one(".prompt").text) == ("Count the rows", PROMPT)
         summary.click()
         page.until(lambda: len(page.texts(".said .text")) == 3)
+        # It begins with the prompt, which need not be there twice.
+        assert page.all(".prompt") == []
         first, second, third = page.texts(".said .text")
         assert first == PROMPT
         assert second == (

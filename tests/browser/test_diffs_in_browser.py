@@ -203,3 +203,21 @@ def test_a_large_diff_is_loaded_when_it_is_opened(page: Browser, repo: Repo) -> 
         opened(page, url, "much")
         assert len(page.all("#turn .diff tr")) > 1000
         assert "Show 2,000 more rows of" in page.all("#turn .gap button")[-1].text
+
+
+def test_line_ends_and_empty_sides_are_left_out(page: Browser, repo: Repo) -> None:
+    repo.commit(crlf="one\r\ntwo\r\n", mixed="one\r\ntwo\r\n")
+    take(label="ends")
+    repo.write("crlf", "one\r\n2\r\n")
+    repo.write("mixed", "one\r\ntwo\n")
+    repo.write("new", "new\n")
+    with served(repo.top) as url:
+        opened(page, url, "ends", (1900, 900))
+        columns = "return [...document.querySelectorAll('.diff')].map((each) => each.tHead.rows[0]"
+        assert page.run(f"{columns}.cells.length)") == [4, 4, 3]
+        shown = ["one", "one", "−removed: two", "+added: 2", "one␍", "one␍", "−removed: two␍"]
+        found = page.run(
+            "return [...document.querySelectorAll('.diff .code:not(.absent)')]"
+            ".map((each) => each.textContent)"
+        )
+        assert found == [*shown, "+added: two", "+added: new"]

@@ -374,3 +374,37 @@ def test_on_paper_there_is_the_turn_alone(page: Browser, work: Repo) -> None:
         assert page.all("#timeline, #search, .turn-actions, footer") == []
         assert page.texts("#turn h2") == ["Turn 2"]
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_turn_that_was_taken_back_is_done_again(page: Browser, work: Repo) -> None:
+    before = work.read("two")
+    work.boocode("revert", "@")
+    with served(work.top) as url:
+        page.open(url)
+        page.until(lambda: timeline(page)[0].endswith("“Turn 2” (reverted)"))
+        page.all(".row")[0].click()
+        page.one(".pick-file").click()
+        page.until(lambda: page.texts("#dialog h2") == ["Do here what “Turn 2” did in two?"])
+        page.press(ESCAPE)
+        page.until(lambda: not page.all("#dialog"))
+        page.one("#pick").click()
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("The turn picked"))
+        assert work.read("two") == before
+
+
+def test_without_turns_a_phone_says_how_to_get_some(page: Browser, repo: Repo) -> None:
+    with served(repo.top) as url:
+        page.open(url, PHONE)
+        assert page.one(".welcome code").text == "git boocode hooks install"
+        take(label="first")
+        page.until(lambda: page.texts(".row .label") == ["first"])
+        assert page.all(".welcome") == []
+
+
+def test_a_list_that_began_on_a_phone_gets_its_width(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url, PHONE)
+        page.one(".row")
+        page.look(WIDE)
+        assert page.run("return document.getElementById('timeline').clientWidth") == 432

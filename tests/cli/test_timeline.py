@@ -95,6 +95,17 @@ def test_a_running_turn_is_marked(repo: Repo, turns: Turns) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
+def test_the_mark_says_that_the_turn_is_taken_back(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", a="1\n")
+    repo.boocode("revert", turns["first"])
+    assert log(repo)[0] == "you are here: after this turn, @ (reverted)"
+    repo.boocode("undo")
+    turns.begin("running", session="s2")
+    repo.boocode("revert", turns["first"], "--force", "running-turn")
+    assert log(repo)[0] == "you are here: during this turn, @"
+
+
 def test_turns_that_a_restore_archived_are_marked(repo: Repo, turns: Turns) -> None:
     turns.whole("first", a="1\n")
     turns.whole("second", a="2\n")

@@ -259,3 +259,11 @@ def test_an_undo_may_lead_into_a_turn_and_below_a_later_one(repo: Repo, turns: T
     assert repo.boocode("undo", "--force", "newer-turns,later-changes").code == 0
     assert here(repo) == (turns["second"], "during", 0)
     assert turns["second"] < rows(repo)["here"]["at"] < turns["third"]
+
+
+def test_each_turn_says_who_took_it(repo: Repo, turns: Turns) -> None:
+    turns.whole("first")
+    repo.boocode("turn", "begin", "-m", "second")
+    repo.boocode("turn", "end")
+    repo.boocode("checkpoint", "-m", "third")
+    assert [row["by"] for row in rows(repo)["turns"]] == ["by hand", "by turn", "claude-code"]

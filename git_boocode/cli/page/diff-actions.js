@@ -35,11 +35,12 @@ function fileActions(subject, file, boxOf) {
   if (!turn || turn.noted) return [];
   const button = (text, name, action) => make("button", { type: "button", class: name, onclick: action }, text);
   if (!data.served) return [commandsButton(turn, file), blameButton(file, turn, boxOf)];
-  const takings = turn.here
-    ? [button("Restore…", "parts", () => chooseParts("restore", turn, file)),
-      turn.state ? null : button("Take back…", "revert-file", () => chooseParts("revert", turn, file))]
-    : [button("Pick…", "pick-file", () => chooseParts("pick", turn, file))];
-  return [...takings, blameButton(file, turn, boxOf)];
+  return [
+    turn.here ? button("Restore…", "parts", () => chooseParts("restore", turn, file)) : null,
+    turn.here && !turn.state ? button("Take back…", "revert-file", () => chooseParts("revert", turn, file))
+      : button("Pick…", "pick-file", () => chooseParts("pick", turn, file)),
+    blameButton(file, turn, boxOf),
+  ];
 }
 
 function hunkActions(subject, file, hunk, hunks) {
@@ -48,7 +49,7 @@ function hunkActions(subject, file, hunk, hunks) {
   const which = hunks.length > 1 || file.action !== "create" ? { hunk, hunks } : null;
   const button = (text, name) => make("button", { type: "button", class: `hunk-${name}`, onclick: () => chooseParts(name, turn, file, which) }, text);
   if (!turn.here) return [button("Pick this hunk…", "pick")];
-  return [button("Restore this hunk…", "restore"), turn.state ? null : button("Take back…", "revert")];
+  return [button("Restore this hunk…", "restore"), turn.state ? button("Pick…", "pick") : button("Take back…", "revert")];
 }
 
 // The commands for a page that nothing serves.
@@ -56,10 +57,11 @@ function commandsButton(turn, file) {
   const word = shellWord(file.path);
   if (!turn.command) return null;
   const elsewhere = turn.remote || !turn.here;
-  const lines = elsewhere ? [["Do here what this turn did in the file", `git boocode pick ${turn.id} -- ${word}`]] : [
+  const pick = ["Do here what this turn did in the file", `git boocode pick ${turn.id} -- ${word}`];
+  const lines = elsewhere ? [pick] : [
     ["Restore the file to before this turn", `git boocode restore ${turn.id} -- ${word}`],
     ["Choose the hunks to restore", `git boocode restore -p ${turn.id} -- ${word}`],
-    ["Take back what this turn did in the file", `git boocode revert ${turn.id} -- ${word}`],
+    turn.state ? pick : ["Take back what this turn did in the file", `git boocode revert ${turn.id} -- ${word}`],
   ];
   const list = lines.map(([what, command]) => make("li", {}, make("p", {}, what), commandOf(command)));
   const show = () => confirmFirst(pathText(file.path), [make("ul", { class: "commands" }, list)], "", null);

@@ -28,7 +28,7 @@ function followWidth(pane) {
 // `hunks` come from `hunksOf`; `head` makes what can be done with a hunk. `whole` asks for the rows
 // of all lines; without it, what lies between the hunks stays out.
 function diffTable(path, hunks, { head = () => [], whole = null } = {}) {
-  const state = { path, hunks, head, whole, rows: null, shown: hunks.map(() => ({ above: 0, below: 0 })) };
+  const state = { path, hunks, head, whole, isCrLf: isCrLf(hunks), rows: null, shown: hunks.map(() => ({ above: 0, below: 0 })) };
   paintHunks(path, hunks);
   const table = make("table", { class: "diff" });
   table.redraw = () => drawTable(table, state);
@@ -42,7 +42,7 @@ function paintHunks(path, hunks) {
 }
 
 function drawTable(table, state) {
-  const isSplit = layout === "split";
+  const isSplit = layout === "split" && !isOneSided(state.hunks);
   const titles = isSplit ? ["Old line", "Old text", "New line", "New text"] : ["Old line", "New line", "Text"];
   const columns = isSplit ? ["number", "", "number", ""] : ["number", "number", ""];
   const body = make("tbody");
@@ -68,6 +68,12 @@ function drawTable(table, state) {
   };
   show(0);
 }
+
+// Whether lines were only added or only removed, as in a new file: a second side would be empty.
+const isOneSided = (hunks) => ["before", "after"].some((side) => hunks.every(({ rows }) => rows.every((row) => (row[side] ?? null) === null)));
+
+// Whether all lines end in CR LF, so that their ends say nothing of the change.
+const isCrLf = (hunks) => hunks.every(({ rows }) => rows.every((row) => [row.before, row.after].every((text) => (text ?? "\r").endsWith("\r"))));
 
 // What the rows of the table are made of: gaps, remarks, and lines of one side or of both.
 
@@ -150,10 +156,10 @@ function rowOfItem(item, state, table, across) {
   const { row, side } = item;
   if ("remark" in row) return make("tr", { class: "gap" }, make("td", { colspan: across }, row.remark));
   const number = (value) => make("td", { class: "number" }, value);
-  if (side === "old") return make("tr", {}, number(row.old), number(null), codeCell(row, "old"));
-  if (side === "new") return make("tr", {}, number(null), number(row.new), codeCell(row, "new"));
-  if (across === 3) return make("tr", {}, number(row.old), number(row.new), codeCell(row, "new"));
-  return make("tr", {}, number(row.old), codeCell(row, "old"), number(row.new), codeCell(row, "new"));
+  if (side === "old") return make("tr", {}, number(row.old), number(null), codeCell(row, "old", state.isCrLf));
+  if (side === "new") return make("tr", {}, number(null), number(row.new), codeCell(row, "new", state.isCrLf));
+  if (across === 3) return make("tr", {}, number(row.old), number(row.new), codeCell(row, "new", state.isCrLf));
+  return make("tr", {}, number(row.old), codeCell(row, "old", state.isCrLf), number(row.new), codeCell(row, "new", state.isCrLf));
 }
 
 function gapRow({ gap, hunk, hidden }, state, table, across) {
@@ -181,10 +187,11 @@ function moreButtons(at, hidden, state, table) {
   return [at ? below : null, at < hunks.length ? above : null, every].filter(Boolean);
 }
 
-function codeCell(row, side) {
+function codeCell(row, side, isCrLf) {
   const isOld = side === "old";
-  const text = isOld ? row.before : row.after;
-  if (text === null) return make("td", { class: "code absent" });
+  const whole = isOld ? row.before : row.after;
+  if (whole === null) return make("td", { class: "code absent" });
+  const text = isCrLf ? whole.replace(/\r$/, "") : whole;
   const pieces = (isOld ? row.oldPieces : row.newPieces) ?? [];
   if (row.same) return make("td", { class: "code" }, painting(text, pieces, [[0, text.length, false]], ""));
   const said = isOld ? ["removed-line", "−", "removed", "del"] : ["added-line", "+", "added", "ins"];

@@ -60,7 +60,8 @@ function byHandEntry(change) {
 
 function hereText({ turn, side, files, added, removed }, withHand) {
   const since = files && withHand ? [`, and ${counted(files, "file")} `, ...lineCounts({ added, removed }), " by hand"] : [];
-  return [`${side} this turn, `, quoted(turnOf(turn)), ...since];
+  const state = side === "after" && turnOf(turn)?.state;
+  return [`${side} this turn, `, quoted(turnOf(turn)), state ? ` ${STATE_MARKS[state]}` : "", ...since];
 }
 
 function hereEntry(here) {

@@ -11,7 +11,7 @@ const STATE_TEXTS = {
 };
 const LARGEST_BAR = Math.log2(2000); // lines
 
-const agentOf = (turn) => oneLine(turn.agent) || (turn.noted ? "unknown agent" : "by hand");
+const agentOf = (turn) => oneLine(turn.agent || (turn.noted ? "unknown agent" : turn.by ?? "by hand"));
 
 function agentMark(turn) {
   const name = agentOf(turn);

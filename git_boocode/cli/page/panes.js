@@ -4,7 +4,7 @@ const LIST_WIDTH = "boocode-list-width";
 const [NARROWEST, WIDEST, WIDTH_STEP] = [256, 900, 24]; // pixels
 
 function setListWidth(width) {
-  const wanted = Math.round(Math.min(Math.max(width, NARROWEST), Math.min(WIDEST, innerWidth * 0.7)));
+  const wanted = Math.round(Math.min(Math.max(width, NARROWEST), WIDEST));
   document.documentElement.style.setProperty("--list-width", `${wanted}px`);
   const divider = element("divider");
   for (const [name, value] of Object.entries({ now: wanted, min: NARROWEST, max: WIDEST })) divider.setAttribute(`aria-value${name}`, value);

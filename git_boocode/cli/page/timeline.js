@@ -55,6 +55,7 @@ function drawTimeline() {
   redrawn(element("timeline"), () => element("timeline").replaceChildren(searchButton(), made, empty));
   for (const row of rows.values()) row.removeAttribute("aria-current");
   rows.get(selected)?.setAttribute("aria-current", "true");
+  document.body.classList.toggle("no-turns", !data.turns.length);
   drawScopes();
   filter();
   if (place) keepPlace(place);

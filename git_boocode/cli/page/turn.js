@@ -78,8 +78,8 @@ function actionsOf(turn) {
     action("restore", "before this turn…", () => preview(turn), "primary"),
     turn.in_turn || turn.open ? null : action("restore-after", "after this turn…", () => preview(turn, { ...RESTORED_WITH, after: true }))) : null;
   const others = data.served ? [
-    turn.here && !turn.state ? action("revert", "Take back this turn…", () => previewTaking("revert", [turn.id])) : null,
-    turn.here ? null : action("pick", "Pick this turn…", () => previewTaking("pick", [turn.id])),
+    turn.here && !turn.state ? action("revert", "Take back this turn…", () => previewTaking("revert", [turn.id]))
+      : action("pick", "Pick this turn…", () => previewTaking("pick", [turn.id])),
     action("compare", "Compare with…", () => chooseComparison(turn)),
   ] : [];
   return make("div", { class: "turn-actions" }, restores, ...others.filter(Boolean), commandMenu(turn));
@@ -88,10 +88,11 @@ function actionsOf(turn) {
 // The commands that do the same; without a server they are all that one can do.
 function commandsFor(turn) {
   if (!turn.command) return [];
+  const pick = ["Pick this turn", `git boocode pick ${turn.id}`];
   const own = turn.here ? [
     turn.in_turn ? null : ["Restore to after this turn", `git boocode restore --after ${turn.id}`],
-    turn.state ? null : ["Take back this turn", `git boocode revert ${turn.id}`],
-  ] : [["Pick this turn", `git boocode pick ${turn.id}`]];
+    turn.state ? pick : ["Take back this turn", `git boocode revert ${turn.id}`],
+  ] : [pick];
   const first = turn.remote ? "Show this turn" : "Restore to before this turn";
   return [[first, turn.command], ...own, ["Show its diff", `git boocode diff --turn ${turn.id}`]].filter(Boolean);
 }

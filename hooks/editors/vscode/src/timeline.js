@@ -121,7 +121,9 @@ function hereRow({ turn, side, at, ...counts }, turns) {
     // Of several turns that overlapped, another one than the newest ended last.
     const newest = [...turns.values()].find(({ in_turn }) => !in_turn);
     const isPlain = !at && side === "after" && newest !== known;
-    const where = isPlain ? "" : `${side} this turn${known ? `, '${nameOf(known)}'` : ""}`;
+    const name = known ? `, '${nameOf(known)}'` : "";
+    const state = side === "after" ? mark(known?.state) : "";
+    const where = isPlain ? "" : [`${side} this turn${name}`, state].filter(Boolean).join(" ");
     const since = at && counts.files ? `and by hand ${changes(counts)}` : "";
     return entry("you are here", "location", [where, since].filter(Boolean).join(", "));
 }

@@ -68,7 +68,8 @@ local function describe(turn)
 end
 
 local function you_are_here(turn)
-  return "you are here: " .. turn.here .. " this turn"
+  local state = turn.here == "after" and MARKS[turn.state]
+  return "you are here: " .. turn.here .. " this turn" .. (state and " (" .. state .. ")" or "")
 end
 
 -- The newest turns, of those that changed some paths; the last row may stand for older ones.

@@ -67,7 +67,8 @@ def DescribeTurn(turn: dict<any>): string
 enddef
 
 def YouAreHere(turn: dict<any>): string
-  return 'you are here: ' .. turn.here .. ' this turn'
+  const state = turn.here == 'after' ? get(MARKS, get(turn, 'state', ''), '') : ''
+  return 'you are here: ' .. turn.here .. ' this turn' .. (empty(state) ? '' : ' (' .. state .. ')')
 enddef
 
 # The turns of an answer of log, of which one says where the files are.
