@@ -224,6 +224,20 @@ def test_one_in_a_directory_has_the_name_of_one_above(both: Both) -> None:
     assert "in/deep/new" in shown
 
 
+def test_the_name_of_one_that_was_recorded_alone_is_not_pushed(both: Both) -> None:
+    both.ours.git("config", "boocode.include", ":(glob)**/.env")
+    both.ours.write("in/.env", PRIVATE)
+    both.ours.write("in/new", "new\n")
+    take()
+    for paths in ((":(top,literal)in/.env",), (".env", "new")):
+        assert both.ours.boocode("-C", "in", "checkpoint", "--", *paths).code == 0
+    some, alone, _ = push(both.ours).ids
+    fetch(both.theirs)
+    found = [Catalog(at(both.theirs)).find(each).meta.table("partial") for each in (some, alone)]
+    assert [each["paths"] for each in found] == [["new"], None]
+    assert ".env" not in both.remote.git("log", "--all", "--format=%B", "-m", "--root")
+
+
 def test_the_name_of_one_that_is_too_large_is_not_pushed(both: Both) -> None:
     both.ours.git("config", "boocode.include", "private*")
     both.ours.git("config", "boocode.maxIncludedSize", "1k")

@@ -33,6 +33,7 @@ _LARGEST = 64 << 20
 _SIGNATURES = ("gpgsig", "gpgsig-sha256", "mergetag")
 _PROOF = "proof"
 _SKIPPED = "skipped"
+_PARTIAL = "partial"
 
 
 def known_twins(repository: Repository) -> dict[str, str]:
@@ -174,6 +175,11 @@ class Rewriter:
             values.pop(INCLUDED, None)
             values[WITHHELD] = len(private)
             values[_SKIPPED] = [r for r in meta.tables(_SKIPPED) if r.get("path") not in private]
+            if part := meta.table(_PARTIAL):
+                names = {os.path.basename(path) for path in private}
+                specs = (spec for spec in part.get("paths") or () if isinstance(spec, str))
+                kept = [spec for spec in specs if not any(name in spec for name in names)]
+                values[_PARTIAL] = {**part, "paths": kept or None}
         if self._mask and isinstance(own := values.get("meta"), dict):
             # Of the other tables, the keys are ours.
             values["meta"] = {self._mask(key): value for key, value in own.items()}
