@@ -15,6 +15,8 @@ from typing import IO, NamedTuple, TypeVar
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
 from git_boocode.repo.messages import NO_ROOM, UNWRITTEN, failure_reason, is_disk_full, says
 
+NEEDED_GIT = "git 2.34 or newer must be on the PATH"
+
 # Our git commands never run the user's hooks (`post-index-change` and `reference-transaction` run
 # for private indexes too), write no reflogs, do not recurse, and sync what they write.
 OVERRIDES = (
@@ -409,8 +411,7 @@ class Git:
             if not os.path.isdir(self.cwd):
                 missing = f"the directory '{self.cwd}' does not exist"
                 raise FatalError(missing, code="no_directory") from error
-            hint = "git 2.34 or newer must be on the PATH"
-            raise FatalError("cannot run git", code="no_git", hints=(hint,)) from error
+            raise FatalError("cannot run git", code="no_git", hints=(NEEDED_GIT,)) from error
 
         if self._watcher is not None:
             self._watcher(process)

@@ -11,6 +11,7 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.durable import worktree_id
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import (
+    NEEDED_GIT,
     OVERRIDES,
     Completed,
     Git,
@@ -281,6 +282,9 @@ class Location:
 def _parse(kind: type[_L], git: Git, done: Completed) -> _L:
     """The repository of `git.cwd`, from the result of `_DISCOVERY`."""
     answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
+    if answers[0].startswith("--path-format"):
+        # Git before 2.31 prints an option that it does not know.
+        raise FatalError("git is too old", code="no_git", hints=(NEEDED_GIT,))
     if len(answers) > len(_QUESTIONS) + 1:
         # A path contains a newline, so the output is ambiguous: run a command for each question.
         questions = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -106,6 +107,22 @@ def test_git_dir_that_leads_nowhere(repo: Repo, monkeypatch: pytest.MonkeyPatch)
     error = refusal()
     assert (error.code, error.exit_code) == ("not_a_repository", 128)
     assert "GIT_DIR is set to 'nowhere'" in error.hints[0]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_git_that_is_too_old(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
+) -> None:
+    """Git before 2.31 prints an option of `rev-parse` that it does not know."""
+    program = tmp_path / "git"
+    old = 'case " $* " in *" --path-format="*) echo --path-format=absolute ;; esac'
+    program.write_text(f'#!/bin/sh\n{old}\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(repo.top if inside else tmp_path)
+    error = refusal()
+    assert (error.code, error.message) == ("no_git", "git is too old")
+    assert error.hints == ("git 2.34 or newer must be on the PATH",)
 
 
 def test_a_bare_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
