@@ -106,7 +106,8 @@ class Share(NamedTuple):
     """What one turn changed in an interval, by path.
 
     `rest` is MINE, OTHERS or UNCLEAR for all paths that are in none of the sets. `beside` are the
-    other turns that were open. `edits` are recorded edits of the turn, of paths that are not MINE.
+    other turns that were open. `edits` are recorded edits of the turn, of paths that are not MINE,
+    and `their_edits` those of the others while a call of the turn ran that may change any path.
     """
 
     rest: str
@@ -115,6 +116,7 @@ class Share(NamedTuple):
     unclear: frozenset[str] = frozenset()
     beside: tuple[str, ...] = ()
     edits: tuple[Sign, ...] = ()
+    their_edits: tuple[Sign, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -218,7 +220,8 @@ class Timeline:
             return Share(OTHERS)
         sessions = {other.session for other in beside}
         edits = self._edits(interval)
-        edited = {p for edit in edits if edit.session in sessions for p in edit.paths}
+        their_edits = tuple(edit for edit in edits if edit.session in sessions)
+        edited = {path for edit in their_edits for path in edit.paths}
         my_edits = tuple(edit for edit in edits if edit.session == span.session)
         mine = [c for c in self._calls if c.session == span.session and c.runs(interval)]
         theirs = [c for c in self._calls if c.session in sessions and c.runs(interval)]
@@ -240,6 +243,7 @@ class Timeline:
             unclear=(my_files & their_files) | my_unsure | their_unsure,
             beside=tuple(other.turn for other in beside),
             edits=() if rest == MINE else my_edits,
+            their_edits=() if all(call.files for call in mine) else their_edits,
         )
 
     def writer(self, interval: int, path: str) -> str:

@@ -28,6 +28,7 @@ from git_boocode.checkpoints.timeline import (
     BEGIN,
     END,
     MINE,
+    OTHERS,
     RESTORE,
     RESUME,
     UNCLEAR,
@@ -439,18 +440,20 @@ class _Sum:
     def _owner(self, change: Change, share: Share) -> str:
         """As `Share.owner`, or _EDITED if only the records of edits show what is the turn's."""
         owner = share.owner(change.path)
+        theirs = [edit for edit in share.their_edits if change.path in edit.paths]
+        if owner == OTHERS and theirs and not self._is_of_edits(change, theirs):
+            # The tool of this turn may have changed it as well.
+            return UNCLEAR
         edits = [edit for edit in share.edits if change.path in edit.paths]
         if owner == MINE or not edits:
             return owner
-        if self._is_of_edits(change, edits, share):
+        if change.path not in share.theirs | share.unclear and self._is_of_edits(change, edits):
             return MINE
         # Records have the bytes of files, and git may store others.
         return UNCLEAR if self._is_converted(edits[0], change.path) else _EDITED
 
-    def _is_of_edits(self, change: Change, edits: list[Sign], share: Share) -> bool:
+    def _is_of_edits(self, change: Change, edits: list[Sign]) -> bool:
         """Whether nothing but some edits changed a path in an interval."""
-        if change.path in share.theirs | share.unclear:
-            return False
         sides = [self._blobs(edit, change.path) for edit in edits]
         if any(old[1] != new[0] for old, new in pairwise(sides)):
             return False

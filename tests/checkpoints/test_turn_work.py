@@ -208,6 +208,22 @@ def test_an_edit_beside_changes_by_hand(repo: Repo, monkeypatch: pytest.MonkeyPa
     assert worked(repo, second)[1] == {}
 
 
+def test_an_edit_of_another_turn_beside_a_shell_command(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = begin("one", "claude-code"), begin("two", "claude-code")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "two")
+    tool(first, "1")
+    repo.write("a", "a\n1\n2\n")
+    for path in ("a", "b"):
+        edit = {"path": path, "old_string": path, "new_string": "two"}
+        assert repo.boocode("apply-edit", stdin=json.dumps(edit)).code == 0
+    tool(first, "1", ended=True)
+    # All of the change of `b` is in the record, but not that of `a`.
+    work, changed = worked(repo, first)
+    assert (changed, work.shared) == ({}, {"a": (second.id,)})
+
+
 def test_what_a_restore_did_is_nobody_s(repo: Repo) -> None:
     repo.commit(gone="gone\n")
     old = take()
