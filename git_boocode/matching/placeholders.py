@@ -75,7 +75,7 @@ def _says_unchanged(words: frozenset[str]) -> bool:
         words & _UNCHANGED
         or (words & _CODE and words & _OLDER)
         or ("no" in words and words & {"change", "changes"})
-        or ("same" in words and words & {"as", "stays", "remains"})
+        or ("same" in words and words & {"as", "keep", "remains", "rest", "stays"})
     )
 
 

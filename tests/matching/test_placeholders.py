@@ -46,6 +46,7 @@ MARKERS = [
     "// unchanged",
     "# (unchanged)",
     "# same as before",
+    "# keep the rest the same",
     "// no changes needed here",
     "# code omitted for brevity",
     "# omitted",
