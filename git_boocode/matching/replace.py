@@ -22,7 +22,8 @@ _DOTS_OR_WORDS = re.compile(
     re.IGNORECASE,
 )
 """A fast check for possible placeholders, before the precise one."""
-_NUMBER = re.compile(r"\d+")
+_WORD = re.compile(r"\w+", re.ASCII)
+_NAME = re.compile(r"[\w.]+", re.ASCII)
 _LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
 _REACH = 10  # how many times longer new text may be with the file's indentation
 MAX_PLACES = 100_000  # each place costs memory and time
@@ -80,7 +81,7 @@ def replace_text(
         places = [answer.found.places[index] for index in chosen]
         if ladder.strict:
             _check_applied(answer, places)
-            _check_numbers(answer, places)
+            _check_cuts(answer, places)
         writer = _Replacer(answer, Text(new) if verbatim else None)
         return writer.replacement(places, found_match(answer, chosen[0]), most)
 
@@ -154,23 +155,33 @@ def _check_applied(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
         raise MatchError("ambiguous", message, to_match(answer._replace(chosen=None)))
 
 
-def _check_numbers(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
-    """Refuse a change of a number of which the old text has only a part."""
+def _check_cuts(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
+    """Refuse old text that has only a part of a number or a word at one of its ends.
+
+    At its end, only if that changes, because a model may stop within a word; at the start of a line
+    only if there are no others. A part of a name alone, or in several places, may be meant.
+    """
     query, raw = answer.query, answer.query.text.raw
     old, new = query.needle.lf, query.new.lf if query.new else ""
-    head, tail = (_changed_number(*pair) for pair in ((old, new), (old[::-1], new[::-1])))
-    for place in places if head or tail else ():
-        before, behind = raw[max(place.start - 1, 0) : place.start], raw[place.end : place.end + 1]
-        if (head and before.isdigit()) or (tail and behind.isdigit()):
+    is_name = len(places) > 1 or _NAME.fullmatch(old) is not None
+    end, fresh = (_WORD.match(text[::-1]) for text in (old, new))
+    starts, ends = "\n" not in old, end is not None and (fresh is None or end[0] != fresh[0])
+    backwards = old[::-1]
+    for place in places:
+        before, behind = raw[max(place.start - 2, 0) : place.start], raw[place.end : place.end + 2]
+        head = starts and _cuts(old, before[::-1], is_name=is_name)
+        if head or (ends and _cuts(backwards, behind, is_name=is_name)):
             row = raw.count("\n", 0, place.start)
-            message = f"old text has only a part of a number, at line {row + 1}"
+            message = f"old text has only a part of a word, at line {row + 1}"
             raise MatchError("not_found", message, to_match(answer._replace(chosen=None)))
 
 
-def _changed_number(old: str, new: str) -> bool:
-    """Whether a text begins with a number that the change replaces."""
-    number, other = (_NUMBER.match(text) for text in (old, new))
-    return number is not None and (other is None or other[0] != number[0])
+def _cuts(old: str, beside: str, *, is_name: bool) -> bool:
+    """Whether the word at the start of a text goes on beside it, as if read backwards there."""
+    if old[0].isdigit() and re.match(r"\.?\d", beside):
+        return beside[0].isdigit() or not is_name
+    word = _WORD.match(old) and _WORD.match(beside)
+    return word is not None and not (is_name or old[0] == "_")
 
 
 def _chosen(answer: LadderAnswer, replace_all: bool, expected: int | None) -> list[int]:

@@ -217,15 +217,30 @@ def test_an_expected_number_is_at_least_one() -> None:
     assert replace_text("one\n", "one", "two", expected=1).count == 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("timeout = 3", "timeout = 5"), ("timeout = 3", "timeout = 3 * 2"), ("0", "5")]
-)
-def test_a_part_of_a_number_is_not_replaced(old: str, new: str) -> None:
-    with pytest.raises(MatchError, match="only a part of a number, at line 2") as caught:
-        replace_text("first = 1\ntimeout = 30", old, new)
+LIMITS = "first = 1\nreadtimeout = 30.5\nsecond = total_sum\n"
+CUT = [
+    *(("timeout = 3", "timeout = 5"), ("timeout = 30", "timeout = 40"), ("0", "5")),
+    *(("= 30", "= 3 * 5"), ("second = total", "second = other"), ("timeout = 30.5", "timeout = 1")),
+    ("first = 1\nreadtimeout = 3", "readtimeout = 5"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CUT)
+def test_a_part_of_a_number_or_word_is_not_replaced(old: str, new: str) -> None:
+    with pytest.raises(MatchError, match=r"only a part of a word, at line \d") as caught:
+        replace_text(LIMITS, old, new)
     assert caught.value.code == "not_found"
 
 
-def test_a_number_may_be_cut_where_nothing_changes() -> None:
-    assert replace_text("timeout = 30\n", "timeout = 3", "limit = 3").content == "limit = 30\n"
-    assert replace_text("timeout = 30\n", "timeout = 30", "timeout = 3").content == "timeout = 3\n"
+WHOLE = [
+    *(("readtimeout = 3", "limit = 3"), ("readtimeout = 30", "limit = 30"), ("sum", "mean")),
+    *(("readtimeout = 30.5", "limit = 3"), ("timeout", "limit"), ("_sum\n", "_mean\n")),
+    ("timeout = 30.5\nsecond = total", "timeout = 1\nsecond = total"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), WHOLE)
+def test_a_part_of_a_word_may_be_meant(old: str, new: str) -> None:
+    assert replace_text(LIMITS, old, new).content == LIMITS.replace(old, new)
+    twice = replace_text(LIMITS * 2, old, new, replace_all=True).content
+    assert twice == LIMITS.replace(old, new) * 2
