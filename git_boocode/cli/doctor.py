@@ -17,6 +17,7 @@ from git_boocode.checkpoints.checkup import (
     check_checkpoints,
     check_directories,
     check_files,
+    check_owner,
     remove_broken,
 )
 from git_boocode.checkpoints.disk_checkup import check_disk
@@ -62,14 +63,10 @@ def doctor(fix: bool) -> int:
     repository = Repository.discover()
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))
-    state = repository.state_dir
-    with progress(repository, "checking"):
-        with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
-            findings += _in_worktree(repository, failures, fix=fix)
-        findings += check_checkpoints(repository, Proposals(repository), fix=fix)
-        findings += check_disk(repository, fix=fix)
-    findings += [*_forks(repository, fix=fix), *check_settings(repository)]
-    findings += [*_silent(repository), *_hooks(repository)]
+    if denied := check_owner(repository):
+        findings.append(denied)
+    else:
+        findings += _in_repository(repository, failures, fix=fix)
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
     if not wants_json():
@@ -108,6 +105,22 @@ def interruptions(repository: Repository) -> list[Finding]:
                 found = Finding("interrupted_edit", message, (), "'git boocode doctor' says more")
             findings += [found] if found else []
     return findings
+
+
+def _in_repository(
+    repository: Repository, failures: list[BoocodeError], *, fix: bool
+) -> Iterator[Finding]:
+    """The problems of all kinds; a failed repair is added to `failures`."""
+    with progress(repository, "checking"):
+        state = repository.state_dir
+        with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
+            yield from _in_worktree(repository, failures, fix=fix)
+        yield from check_checkpoints(repository, Proposals(repository), fix=fix)
+        yield from check_disk(repository, fix=fix)
+    yield from _forks(repository, fix=fix)
+    yield from check_settings(repository)
+    yield from _silent(repository)
+    yield from _hooks(repository)
 
 
 def _in_worktree(

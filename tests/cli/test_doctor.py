@@ -66,6 +66,17 @@ def test_other_problems_are_reported_if_the_rollback_fails(repo: Repo) -> None:
     assert repo.read("a") == b"one\n"
 
 
+def test_private_files_of_another_user_are_named(repo: Repo) -> None:
+    repo.boocode("checkpoint")
+    names = sorted(path for path in (repo.top / ".git/boocode").iterdir() if path.is_file())
+    for path in names:
+        path.chmod(0)
+    done = repo.unprivileged("doctor", "--fix", "--json")
+    (finding,) = done.json["findings"]
+    assert (done.code, finding["kind"], finding["fixed"]) == (1, "unusable_files", False)
+    assert finding["paths"] == [*map(str, names)]
+
+
 def test_damaged_notes_are_removed(repo: Repo) -> None:
     repo.boocode("checkpoint")
     repo.write(".git/boocode/edit-in-progress", "no note")
