@@ -31,7 +31,6 @@ from git_boocode.cli.framework import (
 )
 from git_boocode.cli.hunk_choice import (
     choose_parts,
-    expect_option,
     hunk_option,
     not_empty,
     patch_option,
@@ -136,8 +135,7 @@ class _Parts(NamedTuple):
         """Refuse what does not go with parts of files (UsageError)."""
         request.checked_for_parts(hunk=self.numbers, patch=self.patch)
         refuse_together(("--patch", self.patch), ("--json", wants_json()))
-        if not self.numbers:
-            refuse_without("--hunk", expect=self.expect)
+        refuse_together(("--patch", self.patch), ("--expect", self.expect))
         if self.patch:
             words = (RESTORE, "--hunk 1", shell_command(name) if name else "<checkpoint>")
             example = request.command(*words)
@@ -155,7 +153,11 @@ class _Parts(NamedTuple):
     _Parts,
     hunk_option,
     patch_option,
-    expect_option,
+    option(
+        "--expect <version>",
+        "The version in a dry run; refuse to change anything else.",
+        callback=not_empty,
+    ),
 )
 @_restore_options(RESTORE)
 def restore(
@@ -184,7 +186,7 @@ def restore(
         RESTORE
     )
     if checkpoint is None:
-        refuse_without("<checkpoint>", after=after)
+        refuse_without("<checkpoint>", after=after, expect=parts.expect)
     parts.check(checkpoint, request)
     repository = Repository.discover()
     warn_of_interruption(repository)
@@ -196,7 +198,7 @@ def restore(
         if parts.are_chosen:
             return _restore_parts(repository, checkpoint, request, parts)
         work = partial(_restore_whole, repository, checkpoint)
-        return carry_out(repository, work, request)
+        return carry_out(repository, work, request._replace(seen=parts.expect))
     except RefusedError as error:
         if error.code != "not_found" or not (
             hint := meant(repository, checkpoint, request, RESTORE)

@@ -84,12 +84,12 @@ def is_preview(body: Answer) -> bool:
     return preview
 
 
-def seen_in(body: Answer) -> str:
-    """The version of a preview that the page has shown; empty if it has shown none."""
-    seen = body.get("seen", "")
-    if not isinstance(seen, str):
-        raise invalid("seen")
-    return seen
+def expected_in(body: Answer) -> str:
+    """The version of the preview that the page has shown; empty if it has shown none."""
+    version = body.get("expect", "")
+    if not isinstance(version, str):
+        raise invalid("expect")
+    return version
 
 
 def is_after(body: Answer) -> bool:

@@ -28,12 +28,12 @@ from git_boocode.checkpoints.restore.request import (
     REVERT,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.result import version_of
 from git_boocode.checkpoints.turn_changes import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text, wants_json
 from git_boocode.cli.view_page import open_in_browser, page_html
 from git_boocode.cli.view_requests import (
     Answer,
+    expected_in,
     force_in,
     form_in,
     id_in,
@@ -42,7 +42,6 @@ from git_boocode.cli.view_requests import (
     is_part,
     is_preview,
     is_text,
-    seen_in,
     state_in,
     step_request,
     take_back_request,
@@ -266,7 +265,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def restore(self, body: Answer) -> Answer:
         """Restore the worktree to before a turn; with `preview`, only report what would change.
 
-        If the page has `seen` the `version` of a preview, nothing else is done.
+        With `expect`, the `version` of the preview that was shown, nothing else is done.
         """
         request = RestoreRequest(
             conversation=body.get("conversation") is not False,
@@ -274,12 +273,11 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             head=body.get("head") is True,
             dry_run=is_preview(body),
             force=force_in(body, REFUSALS[RESTORE]),
-            seen=seen_in(body),
+            seen=expected_in(body),
         )
         identifier = id_in(body, "id")
         with self.changing:
-            done = restore_with_edits.restore(self.repository(), identifier, request)
-        return {**done.as_json(), "version": version_of(done)}
+            return restore_with_edits.restore(self.repository(), identifier, request).as_json()
 
     def parts(self, body: Answer) -> Answer:
         """The parts of some files that a restore to before a turn would change."""

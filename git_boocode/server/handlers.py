@@ -269,12 +269,10 @@ def restore(call: Call) -> JsonObject:
     request, repository = _restore_request(call, RESTORE), call.repository
     numbers, expect = call.get("hunk", ()), call.get("expect", "")
     request.checked_for_parts(hunk=numbers)
-    if not numbers:
-        refuse_without("hunk", expect=expect)
     name = call.get("checkpoint")
     if numbers:
         return restore_parts.restore_hunks(repository, name, request, numbers, expect).as_json()
-    result = restore_with_edits.restore(repository, name, request)
+    result = restore_with_edits.restore(repository, name, request._replace(seen=expect))
     return restore_parts.with_listed_hunks(repository, result, request).as_json()
 
 

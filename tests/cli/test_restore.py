@@ -98,7 +98,8 @@ def test_a_preview(repo: Repo, taken: Checkpoint) -> None:
     assert done.code == 0
     assert done.out.splitlines()[-1].startswith("would restore 3 files and the staging area to ")
     answer = repo.boocode("restore", "-n", "@", "--json").json
-    assert {key: type(value) for key, value in answer.items()} == {**KEYS, "undo": type(None)}
+    types = {key: type(value) for key, value in answer.items()}
+    assert types == {**KEYS, "undo": type(None), "version": str}
     assert [change["path"] for change in answer["changed"]] == ["a", "b", "new"]
     assert seen(repo) == before
 
@@ -607,7 +608,8 @@ def test_a_hunk_by_number(numbered: Repo) -> None:
         (("--hunk", "1", "--head"), 129, "options '--hunk' and '--head' cannot be used together"),
         (("--hunk", "1", "--conversation-only"), 129, "cannot be used together"),
         (("--patch",), 129, "--patch asks questions, which needs a terminal"),
-        (("--expect", "1"), 129, "--expect needs --hunk"),
+        (("--expect", "1"), 1, "files have changed since you looked at what would change"),
+        (("--expect", "1", "--patch"), 129, "options '--patch' and '--expect' cannot be used"),
         (("--hunk", "1", "--expect", "1", "b"), 1, "'b' has changed since you looked at it"),
     ],
 )
@@ -635,6 +637,19 @@ def test_the_hunks_in_json(numbered: Repo) -> None:
     assert {key: type(value) for key, value in answer.items()} == {**KEYS, "resume": type(None)}
     assert answer["changed"] == [{"path": "sub/a", "action": "modify"}]
     assert numbered.read("sub/a").decode() == NUMBERS.replace("18\n", "eighteen\n")
+
+
+def test_only_what_a_dry_run_showed_is_restored(numbered: Repo) -> None:
+    seen = numbered.boocode("restore", "-n", "--json", "@", "sub").json["version"]
+    numbered.write("new", "of another directory\n")
+    given = ("restore", "--json", "--expect", seen, "@")
+    before = numbered.files()
+    refused = numbered.boocode(*given).json["error"]
+    assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "retry")
+    assert numbered.files() == before
+    done = numbered.boocode(*given, "sub").json
+    assert done["changed"] == [{"path": "sub/a", "action": "modify"}]
+    assert "version" not in done
 
 
 def test_hunks_are_chosen_on_a_terminal(numbered: Repo) -> None:

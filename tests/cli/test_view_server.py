@@ -382,14 +382,14 @@ def test_what_the_page_did_not_show_is_not_restored(client: Client, repo: Repo) 
     _, first = ids(client)
     looked = client.post("/restore", {"id": first, "preview": True}).json
     repo.write("new", "not shown\n")
-    wanted = {"id": first, "seen": looked["version"]}
+    wanted = {"id": first, "expect": looked["version"]}
     refused = client.post("/restore", wanted).json["error"]
     assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "retry")
     assert (repo.read("a"), repo.read("new")) == (b"three\n", b"not shown\n")
     again = client.post("/restore", {"id": first, "preview": True}).json
-    assert client.post("/restore", {"id": first, "seen": again["version"]}).json["ok"]
+    assert client.post("/restore", {"id": first, "expect": again["version"]}).json["ok"]
     assert repo.read("a") == b"one\n"
-    unusable = client.post("/restore", {"id": first, "seen": 1}).json["error"]
+    unusable = client.post("/restore", {"id": first, "expect": 1}).json["error"]
     assert unusable["code"] == "invalid_input"
 
 

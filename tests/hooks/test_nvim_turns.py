@@ -75,6 +75,33 @@ def test_files_are_restored_to_after_a_turn(changed: Repo, command: str, answer:
     assert (changed.read("a").decode(), changed.read("b")) == (after, b"two\n")
 
 
+def test_what_was_not_shown_is_not_restored(changed: Repo) -> None:
+    seen = nvim(
+        changed,
+        f"""
+        {FIRST}
+        local asked, offered = {{}}, nil
+        vim.fn.confirm = function(text)
+          if #asked == 0 then vim.fn.writefile({{ "later" }}, "later") end
+          table.insert(asked, text)
+          return 1
+        end
+        vim.ui.select = function(items, options, choose)
+          if #asked == 1 then
+            offered = vim.fn.filereadable("later") == 1 and options.format_item(items[1])
+          end
+          choose(items[#items])
+        end
+        run("BoocodeRestore")
+        return report({{ asked = asked, offered = offered }})
+        """,
+        "a",
+    )
+    first, second = seen["asked"]
+    assert ("  delete later" in first, "  delete later" in second) == (False, True)
+    assert seen["offered"] == "nothing was changed; run the command again"
+
+
 def test_a_hunk_is_restored_to_after_a_turn(changed: Repo) -> None:
     changed.boocode("checkpoint", "-m", "later")
     changed.write("a", changed.read("a").decode().replace("TWO", "later"))

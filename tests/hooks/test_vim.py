@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -394,7 +396,7 @@ def test_a_request_is_cancelled_and_a_server_that_hangs_is_ended(proposed: Repo)
     assert len(seen["signs"]) == 3
 
 
-def on_a_terminal(repo: Repo, command: str, steps: list[tuple[str, str]], *files: str) -> Any:
+def on_a_terminal(repo: Repo, command: str, steps: Iterable[tuple[str, str]], *files: str) -> Any:
     """Vim on a terminal: run a command, and type keys when a text is on the screen.
 
     Of several texts, with `|` between, all have to be. Returns what is to be seen at the end.
@@ -408,7 +410,7 @@ def on_a_terminal(repo: Repo, command: str, steps: list[tuple[str, str]], *files
         env={"SEEN": str(out), "LC_ALL": "C.UTF-8", "TERM": "linux"},
         size=(100, 40),
     )
-    for text, keys in [("", f":{command}\r"), *steps]:
+    for text, keys in chain([("", f":{command}\r")], steps):
         terminal.see(*text.split("|"))
         terminal.type(keys)
     # Vim forgets what is typed too early.
@@ -452,6 +454,22 @@ def test_files_are_restored_to_after_a_turn(changed: Repo, monkeypatch: pytest.M
     steps = [("codex", "j\r"), ("(Y)es", "y"), ("restored a hunk", "")]
     seen = on_a_terminal(changed, "2 | BoocodeRestoreHunk --after", steps, "a")
     assert seen["lines"] == after.splitlines()
+
+
+def test_what_was_not_shown_is_not_restored(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(changed.top)
+
+    def steps() -> Iterator[tuple[str, str]]:
+        yield "codex", "\r"
+        yield "Restore files?|[C]ancel", ""
+        changed.write("later", "later\n")
+        yield "", "b"
+        yield "run the command again", "\r"
+        yield "delete later|[C]ancel", "c"
+
+    before = changed.read("a")
+    on_a_terminal(changed, "BoocodeRestore", steps(), "a")
+    assert (changed.read("a"), changed.read("later")) == (before, b"later\n")
 
 
 def test_a_menu_may_be_left(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -356,6 +356,24 @@ def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None
     assert (repo.top / "new").exists() == (answer is None)
 
 
+def test_what_was_not_shown_is_not_restored(code: Code) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint", "-m", "first")
+    repo.write("a.txt", "changed\n")
+    seen = code.run(
+        f"""
+        host.answer = ({{ items }}) => {{
+          require("fs").writeFileSync({json.dumps(str(repo.top / "later"))}, "later\\n");
+          return items[0];
+        }};
+        {RESTORE}
+        return host.dialogs;
+        """
+    )
+    assert "files have changed since you looked" in seen[-1]["text"]
+    assert (repo.read("a.txt"), repo.read("later")) == (b"changed\n", b"later\n")
+
+
 def test_a_restore_is_undone(code: Code) -> None:
     repo = code.repo
     repo.boocode("checkpoint", "-m", "one")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from git_boocode.checkpoints.callback import CallbackAnswer
-from git_boocode.checkpoints.restore.request import ProposalStep, TurnStep
+from git_boocode.checkpoints.restore.request import RESTORE, ProposalStep, TurnStep
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.repo.errors import NextStep
@@ -107,6 +107,7 @@ class RestoreResult:
         """The JSON answer."""
         # A host whose checkpoints name no agent knows what its own callback does.
         note = self.conversation_note if self.checkpoint.meta.text("agent") else ""
+        looks = self.dry_run and self.kind == RESTORE and self.step is None
         return {
             "ok": True,
             "checkpoint_id": self.checkpoint_id,
@@ -114,6 +115,7 @@ class RestoreResult:
             **({"after": True} if self.after else {}),
             "undo": self.undo,
             "dry_run": self.dry_run,
+            **({"version": version_of(self)} if looks else {}),
             "worktree_reset": bool(self.changed),
             "index_reset": self.index_reset,
             "head_moved": self.head_moved,

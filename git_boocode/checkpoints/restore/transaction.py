@@ -153,13 +153,13 @@ class Transaction:
             refuse_to_replace_directory(repository, files.changes)
             # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, files)
-            self._refuse_unseen(result)
             if dry_run:
                 # In a partial clone the contents may be missing; the plan does not need them.
                 with suppress(GitError):
                     lines = count_lines(repository.git, files.before, files.tree)
                     result = replace(result, lines=lines)
                 return self._with_diff(result, files)
+            self._refuse_unseen(result)
             is_empty = files.is_empty and move is None
             if is_empty and self._is_done(files):
                 end_restore(repository.state_dir)

@@ -74,7 +74,7 @@ async function preview(turn, wanted = RESTORED_WITH) {
       choice("Take the conversation back, too, if its agent can do that", wanted.conversation, change("conversation")),
       expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, change("head")) : null,
       canUndo(),
-    ], "Restore", () => restore(turn, { ...wanted, seen: expected.version }), again);
+    ], "Restore", () => restore(turn, { ...wanted, expect: expected.version }), again);
   } catch (error) {
     report(error, again);
   }

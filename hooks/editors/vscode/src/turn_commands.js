@@ -138,7 +138,8 @@ async function goBack(worktree, tool, question, verb, args) {
     const chosen = await dialogs.asked(question, detail, ...buttons);
     if (chosen) {
         const only = chosen === FILES ? { files_only: true } : {};
-        const answer = await worktree.call(tool, { ...args, ...only });
+        const seen = tool === "restore" ? { expect: plan.version } : {};
+        const answer = await worktree.call(tool, { ...args, ...only, ...seen });
         const said = { restore: "Restored", undo: "Undone:", redo: "Redone:" }[tool] ?? tool;
         const back = tool === "undo" ? "redo" : "undo";
         dialogs.done(worktree, dialogs.doneText(said, answer), { back });

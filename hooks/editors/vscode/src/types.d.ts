@@ -145,6 +145,8 @@ export interface Answer {
     hunks?: Hunk[];
     files?: AnsweredFile[];
     changed?: Change[];
+    /** Of a dry run of restore: what it would change. */
+    version?: string;
     conflicts?: Conflict[];
     kept?: { path: string; reason: string; missing?: boolean }[];
     removed_commits?: { id: string; subject: string }[];

@@ -196,7 +196,8 @@ local function plans_of(tree, arguments, sides)
     given = vim.tbl_extend("force", arguments, given)
     local succeeded, answer = pcall(worktree.ask, tree, "restore", given)
     if succeeded then
-      table.insert(plans, { side = side, changed = answer.changed })
+      local plan = { side = side, changed = answer.changed, version = answer.version }
+      table.insert(plans, plan)
     else
       problem = problem or answer
     end
@@ -245,12 +246,13 @@ local function restore_to(tree, turn, arguments, sides)
   if not side then
     return
   end
+  local given = vim.tbl_extend("force", { after = side == "after" or nil }, arguments)
   for _, plan in ipairs(plans) do
     if plan.side == side then
       M.refuse_unsaved(tree, plan.changed)
+      given.expect = plan.version
     end
   end
-  local given = vim.tbl_extend("force", { after = side == "after" or nil }, arguments)
   local answer = worktree.ask(tree, "restore", given)
   report(tree, answer.changed, "restored")
   if answer.conversation_kept then

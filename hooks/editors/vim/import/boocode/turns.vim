@@ -201,7 +201,7 @@ def PlansOf(
   final side = sides[0]
   final given = extend(ToSide(arguments, side), {dry_run: true})
   worktree.Ask(tree, 'restore', given, (answer) => {
-    final plan = {side: side, changed: answer.changed}
+    final plan = {side: side, changed: answer.changed, version: answer.version}
     PlansOf(tree, arguments, sides[1 :], Then, Failed, plans + [plan])
   }, (answer) => {
     if len(sides) == 1 && empty(plans)
@@ -248,7 +248,8 @@ def RestoreTo(tree: dict<any>, turn: dict<any>, options: dict<any>, sides: list<
     RestoreTo(tree, turn, more, sides))
   PlansOf(tree, arguments, sides, (plans) => ChooseSide(tree, turn, plans, (plan) => {
     RefuseUnsaved(tree, plan.changed)
-    worktree.Ask(tree, 'restore', ToSide(arguments, plan.side), (answer) => {
+    final given = extend(ToSide(arguments, plan.side), {expect: plan.version})
+    worktree.Ask(tree, 'restore', given, (answer) => {
       worktree.FillBuffers(tree, answer.changed)
       if get(answer, 'conversation_kept', false)
         task.Notice('the conversation stays, because its agent is in a turn')
