@@ -69,8 +69,8 @@ _KINDS = (
     # It has no form of its own, but stands beside its name in every file that holds one.
     _TokenKind(
         "AWS secret key",
-        ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
-        r"(?i:secret_?access_?key)\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?"
+        ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey", "ws_secret", "WS_SECRET"),
+        r"(?i:secret_?access_?key|aws_secret(?:_key)?)\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?"
         r"([0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
     ),
     _token(
@@ -83,7 +83,7 @@ _KINDS = (
         ("AccountKey=", "SharedAccessKey="),
         r"(?:Account|SharedAccess)Key=([0-9A-Za-z+/]{43,86}={1,2})",
     ),
-    _token("Azure secret", r"[0-9A-Za-z_~.]{3}\dQ~[\w~.-]{31,34}", "Q~"),
+    _token("Azure secret", r"[0-9A-Za-z_~.]{3}[78]Q~[\w~.-]{31,34}", "7Q~", "8Q~"),
     _plain("Azure secret", r"[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}", "AZDO"),
     _token("GitHub token", r"gh[opsur]_\w{36,}", "gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
     _token("GitHub token", r"github_pat_\w{22,}", "github_pat_"),
@@ -128,7 +128,7 @@ _KINDS = (
         r"dp\.(?:pt|st|ct|sa)\.[\w.-]{40,}",
         *("dp.pt.", "dp.st.", "dp.ct.", "dp.sa."),
     ),
-    _token("Dynatrace token", r"dt0[a-z]\d\d\.[0-9A-Z]{24}\.[0-9A-Z]{64}", "dt0"),
+    _token("Dynatrace token", r"dt0[cs]01\.[0-9A-Z]{24}\.[0-9A-Z]{64}", "dt0c01.", "dt0s01."),
     _token("Figma token", r"figd_[\w-]{40,}", "figd_"),
     _token(
         "Grafana token",

@@ -125,6 +125,7 @@ def planted(number: int) -> tuple[str, str, str]:
             (
                 "aws_secret_access_key = {}\nregion = eu-west-1",
                 "export AWS_SECRET_ACCESS_KEY={}",
+                "AWS_SECRET_KEY={}",
                 '{{"SecretAccessKey": "{}"}}',
                 r"{{\"secretAccessKey\": \"{}\"}}",
             )
