@@ -279,7 +279,8 @@ def test_idle_worktrees_keep_few_threads() -> None:
 
 
 def test_the_record_is_there_when_the_answer_is(own_client: Client, work: Repo) -> None:
-    ids = [own_client.succeed("apply_edit", **edit("a", "two", "two!"))["id"] for _ in range(3)]
+    edits = (edit("a", old, f"{old}!") for old in ("two", "two!", "two!!"))
+    ids = [own_client.succeed("apply_edit", **each)["id"] for each in edits]
     own_client.process.kill()
     own_client.process.wait()
     recorded = work.boocode("log", "--edits", "--json").json["edits"]
