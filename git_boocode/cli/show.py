@@ -172,7 +172,8 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     if table := meta.table("meta"):
         lines.append(_row("meta", printable(meta.masked(json.dumps(table)))))
     if base := meta.part("partial", "base"):
-        paths = printable(json.dumps(meta.table("partial").get("paths")))
+        only = meta.table("partial").get("paths")
+        paths = printable(json.dumps(only)) if only else "private files"
         lines.append(_row("only", f"{paths}, the rest as in {printable(base)}"))
     lines += (_row(key, value) for key, value in _held(meta).items())
     for row in meta.tables("skipped"):

@@ -235,6 +235,7 @@ def test_the_name_of_one_that_was_recorded_alone_is_not_pushed(both: Both) -> No
     fetch(both.theirs)
     found = [Catalog(at(both.theirs)).find(each).meta.table("partial") for each in (some, alone)]
     assert [each["paths"] for each in found] == [["new"], None]
+    assert "only        private files, the rest as in" in both.theirs.boocode("show", alone).out
     assert ".env" not in both.remote.git("log", "--all", "--format=%B", "-m", "--root")
 
 
