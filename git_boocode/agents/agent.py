@@ -189,7 +189,8 @@ class Agent(NamedTuple):
     trusts them. `package_directory` is a directory of the worktree into which the agent installs
     packages of its own as soon as it exists. `servers` is where it lists MCP servers, and `plugins`
     where it lists plugins, if it can install ours. To servers it gives a name that begins with one
-    of `clients`, and its session in the environment variable `session_variable`. `prompt_file` is
+    of `clients`, and its session in the environment variable `session_variable`. Its hooks have the
+    directory in which it was started in `project_variable`. `prompt_file` is
     where it keeps prompts that its payloads lack. What is known of an agent `by_documentation` was
     not tried with the program.
     """
@@ -230,6 +231,7 @@ class Agent(NamedTuple):
     prompt_file: PromptFile | None = None
     clients: tuple[str, ...] = ()
     session_variable: str = ""
+    project_variable: str = ""
     plugins: Plugins | None = None
 
     @property

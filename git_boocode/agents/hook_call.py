@@ -290,18 +290,24 @@ def _repositories(
         if len(seen) == _MOST_REPOSITORIES:
             return
         context.enter(None)
-        # An agent may have removed the directory in which it works.
-        above = directory
-        while not os.path.isdir(above) and above != os.path.dirname(above):
-            above = os.path.dirname(above)
-        with context.noting(directory if above == directory else ""):
-            if above != directory and git_dir_of(os.path.realpath(above)) is None:
+        # An agent may have removed the directory in which it works, but not one of its roots.
+        found = directory if len(directories) > 1 else _nearest_worktree(directory)
+        with context.noting(found if os.path.isdir(found) else ""):
+            if not os.path.isdir(found):
                 message = f"the agent works in '{directory}', which is not a directory here"
                 raise FatalError(message, code="no_such_directory")
-            repository = Repository.discover(above)
+            repository = Repository.discover(found)
             if repository.worktree not in seen:
                 seen.add(repository.worktree)
-                yield above, repository
+                yield found, repository
+
+
+def _nearest_worktree(directory: str) -> str:
+    """A directory, or the nearest one above that exists if that is in a worktree."""
+    above = directory
+    while above and not os.path.isdir(above):
+        above = os.path.dirname(above)
+    return above if above and git_dir_of(os.path.realpath(above)) else directory
 
 
 def _serve(context: HookContext, repository: Repository, reported: HookEvent) -> None:

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from git_boocode.agents.agent import Agent, transcript_directories
+from git_boocode.agents.idle_note import git_dir_of
 from git_boocode.agents.registry import AGENTS
 
 if TYPE_CHECKING:
@@ -241,14 +242,31 @@ def is_of_subagent(agent: Agent, payload: Payload) -> bool:
 
 
 def directories_of(agent: Agent, payload: Payload) -> list[str]:
-    """The directories of the agent: as reported, or else the current directory."""
+    """The directories of the agent: as reported, or else the current directory.
+
+    If it has gone into a repository inside of the one in which it was started, both count.
+    """
     try:
         here = os.getcwd()
     except FileNotFoundError:
         here = os.curdir
     given = payload.texts(agent.fields.directories)
     paths = [os.path.join(here, os.path.expanduser(path)) for path in given]
-    return [path for path in paths if is_path(path)] if given else [here]
+    found = [path for path in paths if is_path(path)] if given else [here]
+    project = os.environ.get(agent.project_variable, "")
+    is_inside = project and any(_is_nested(each, project) for each in found)
+    return [*found, project] if is_inside else found
+
+
+def _is_nested(directory: str, project: str) -> bool:
+    """Whether a directory is in a submodule or nested repository of a project's worktree."""
+    inner, outer = os.path.realpath(directory), os.path.realpath(project)
+    if not inner.startswith(os.path.join(outer, "")):
+        return False
+    git_dirs = git_dir_of(inner), git_dir_of(outer)
+    # A linked worktree is a place of its own.
+    is_linked = os.path.exists(os.path.join(git_dirs[0] or "", "commondir"))
+    return all(git_dirs) and git_dirs[0] != git_dirs[1] and not is_linked
 
 
 def reads_only(tool: str) -> bool:

@@ -52,6 +52,7 @@ _ALL = (
         signs=Signs(("prompt_id cwd !timestamp",)),
         callback="claude-code",
         session_variable="CLAUDE_CODE_SESSION_ID",
+        project_variable="CLAUDE_PROJECT_DIR",
         config=Settings(
             {
                 LOCAL: (".claude/settings.local.json",),

@@ -420,7 +420,9 @@ def test_prompts_can_be_kept_out(key: str, wanted: str, word: list[str], repo: R
 
 def test_prompts_are_in_no_log(repo: Repo) -> None:
     fire(repo, "claude-code", "UserPromptSubmit", payload=b'{"prompt": "xyzzy", oops')
-    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, prompt="xyzzy", cwd=[1]))
+    fire(
+        repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, prompt="xyzzy", cwd=["/1"])
+    )
     assert what_went_wrong(repo) == ["bad_payload", "no_such_directory"]
     assert not any("xyzzy" in str(entry) for entry in logged(repo))
     context = HookContext()
@@ -449,6 +451,24 @@ def test_an_agent_that_has_removed_its_directory_works_in_the_one_above(repo: Re
     turn(repo, cwd=str(repo.top / "gone/deep"))
     assert len(taken(repo)) == 1
     assert not logged(repo)
+
+
+def test_an_agent_that_went_into_a_nested_repository_works_in_both(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(repo.top))
+    repo.commit(a="a\n")
+    repo.git("init", "-q", "nested")
+    repo.git("worktree", "add", "-q", "linked")
+    turn(repo)
+    fire(repo, "claude-code", "Stop", payload=prompted(repo, cwd=str(repo.top / "nested")))
+    assert len(refs(repo, "turn-ends")) == 1
+    # A linked worktree is another place to work in.
+    turn(repo, session_id="s2", cwd=str(repo.top / "linked"))
+    assert [each["worktree"]["path"] for each in taken(repo)] == [
+        str(repo.top),
+        str(repo.top / "linked"),
+    ]
 
 
 def test_in_a_bare_repository_it_is_logged(repo: Repo) -> None:
