@@ -400,6 +400,9 @@ def _incomplete(record: EditRecord) -> RefusedError:
 
 # The log of refused calls, which `git boocode view` shows among the edits of a turn
 
+# What a message quotes may be of the file, quotes included.
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
+
 
 class Refusal(NamedTuple):
     """A refused call: when (seconds since 1970), the key of its worktree, the number of its edits.
@@ -420,7 +423,7 @@ def note_refusal(repository: Repository, failures: Sequence[Failure], edits: int
         {
             "path": shortened(failure.path or "", _MAX_PATH),
             "code": failure.code,
-            "message": shortened(failure.message, _MAX_MESSAGE),
+            "message": shortened(_QUOTED.sub("'…'", failure.message), _MAX_MESSAGE),
         }
         for failure in failures[:_MAX_FAILURES]
     ]

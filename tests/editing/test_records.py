@@ -468,6 +468,14 @@ def test_a_refusal_is_noted_with_paths_and_messages_alone(file: Repo) -> None:
     assert log_file().stat().st_mode & 0o777 == 0o600
 
 
+def test_a_refusal_is_noted_without_what_it_quotes_of_the_file(file: Repo) -> None:
+    file.write("a", "def f():\n    word = 'it's secret-1'\n    return word\n")
+    refuse(file, old="def f():\n    word = 'it's secret-2'\n    return other")
+    [failure] = noted()[0].failures
+    assert "the file has '…'; nearest is lines 1-3" in failure["message"]
+    assert b"secret" not in log_file().read_bytes()
+
+
 @pytest.mark.parametrize("option", ["--no-record", "-n", "--no-index"])
 def test_it_is_not_noted_if_edits_are_not_recorded(file: Repo, option: str) -> None:
     refuse(file, option)
