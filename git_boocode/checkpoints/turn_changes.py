@@ -187,6 +187,9 @@ def _compared(
     def with_sizes(file: TurnFile) -> TurnFile:
         if file.added is not None:
             return file
+        if file.old_id == file.id:
+            # Only its mode or its name changed.
+            return file._replace(added=0, removed=0)
         both = (sizes.get(file.old_id), sizes.get(file.id))
         is_large = max(each or 0 for each in both) > limits.largest_file
         return file._replace(sizes=both, missing=TOO_LARGE if is_large else "")

@@ -193,3 +193,31 @@ def test_a_file_with_too_many_hunks_names_the_command(page: Browser, repo: Repo)
         page.one(".parts").click()
         page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
         assert page.texts("#dialog .next code") == [f"git boocode restore {first.id} -- a"]
+
+
+def test_what_was_not_shown_is_shown_before_it_is_restored(page: Browser, repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take(label="first")
+    repo.write("a", "new\n")
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.one("#restore").click()
+        page.until(lambda: page.texts("#dialog li.path") == ["modify a +1 −1"])
+        repo.write("later", "later\n")
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
+        assert page.one("#dialog .warning").text.startswith("Files have changed since you looked")
+        button(page, "#dialog", "Try again")
+        page.until(lambda: page.texts("#dialog li.path")[1:] == ["delete later +0 −1"])
+        assert (repo.read("a"), repo.read("later")) == (b"new\n", b"later\n")
+
+
+def test_a_server_that_ended_is_missed(page: Browser, repo: Repo) -> None:
+    take(label="first")
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.until(lambda: page.texts("#generated") == ["Live"])
+    page.until(lambda: page.texts("#generated.problem")[0].startswith("The server does not answer"))
+    with served(repo.top) as again:
+        assert again == url
+        page.until(lambda: page.texts("#generated:not(.problem)") == ["Live"])

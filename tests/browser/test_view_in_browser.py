@@ -315,7 +315,7 @@ def test_undo_asks_again_if_turns_came_since(page: Browser, work: Repo) -> None:
         work.write("new", "work\n")
         take(label="since")
         page.one("#undo").click()
-        page.until(lambda: "a turn was recorded" in page.texts("#dialog .warning")[0])
+        page.until(lambda: "A turn was recorded" in page.texts("#dialog .warning")[0])
         assert "delete new" in page.one("#dialog ul").text
         assert (work.top / "new").exists()
         page.one("#confirm").click()

@@ -160,3 +160,17 @@ def test_a_text_is_found_in_any_case(repo: Repo, text: str, line: str) -> None:
     repo.write("b", "another line, ab\n")
     found = turns_with_text(Repository.discover(), text, 100)
     assert found["turns"] == [first.id]
+
+
+def test_no_line_changed_where_only_the_mode_did(repo: Repo) -> None:
+    repo.write("large", "line\n" * 500_000)
+    repo.write("binary", b"\0one")
+    first = take()
+    for path in ("large", "binary"):
+        (repo.top / path).chmod(0o755)
+    take()
+    files = turn_data(Repository.discover(), first.id, 1000)["files"]
+    assert [(file["path"], file["added"], file.get("missing")) for file in files] == [
+        ("binary", 0, None),
+        ("large", 0, None),
+    ]

@@ -86,7 +86,7 @@ async function restore(turn, wanted) {
   if (done.messages_deleted) parts.push(`${counted(done.messages_deleted, "message")} cut.`);
   if (done.head_moved) parts.push("HEAD was moved back.");
   if (done.archived.length) parts.push(`${counted(done.archived.length, "later turn")} left the list until the next undo.`);
-  if (done.message) parts.push(done.message);
+  if (done.message) parts.push(sentence(done.message));
   if (done.resume) parts.push(`Continue the conversation with: ${oneLine(done.resume)}`);
   if (!done.undo) parts.splice(0, 1, "Nothing to do: the worktree is as it was then.");
   finish(done, parts.join("\n"));

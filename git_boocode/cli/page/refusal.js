@@ -35,7 +35,7 @@ function stepItem(step, again) {
   const { arguments: given, command } = step;
   // The words of a button name one turn, but do not say which several turns are meant.
   if (action) return make("li", {}, action, given?.turns?.length > 1 ? make("span", { class: "remark" }, ` ${step.text}`) : null);
-  const text = make("p", {}, step.text[0].toUpperCase() + step.text.slice(1));
+  const text = make("p", {}, sentence(step.text));
   return make("li", {}, text, command ? commandOf(command) : null);
 }
 
@@ -46,7 +46,7 @@ function stepList(steps, again = null) {
 
 function refusalParts(error, again = null) {
   return [
-    make("p", { class: "warning" }, error.message),
+    make("p", { class: "warning" }, sentence(error.message)),
     error.hint ? make("p", { class: "remark hint" }, error.hint) : null,
     stepList(error.next ?? [], again),
   ].filter(Boolean);
@@ -55,5 +55,5 @@ function refusalParts(error, again = null) {
 // A refusal of something that the reader asked for.
 function report(error, again = null) {
   if (error.next?.length) confirmFirst("This did not work", refusalParts(error, again), "", null);
-  else notify([error.message, error.hint].filter(Boolean).join("\n"));
+  else notify([sentence(error.message), error.hint].filter(Boolean).join("\n"));
 }

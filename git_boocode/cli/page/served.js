@@ -22,6 +22,11 @@ async function ask(path, body = null, headers = {}) {
 let following = 0; // the timer of the next question
 let asked = 0; // counts the questions: only the answer to the last one is shown
 
+function say(text, isProblem = false) {
+  element("generated").textContent = sentence(text);
+  element("generated").classList.toggle("problem", isProblem);
+}
+
 // Ask for news, and show them; then again after a while.
 async function refresh() {
   const number = ++asked;
@@ -31,9 +36,9 @@ async function refresh() {
     const news = await ask("data", null, { "If-None-Match": data.state });
     if (number !== asked) return;
     if (news) update(news);
-    element("generated").textContent = "Live";
+    say("Live");
   } catch (error) {
-    element("generated").textContent = error.message;
+    say(error.message, true);
   }
   // In a large repository a look takes longer, and there are fewer of them.
   if (number === asked) following = setTimeout(follow, Math.max(POLL, 10 * (performance.now() - begun)));

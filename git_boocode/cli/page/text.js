@@ -27,6 +27,8 @@ function joins(code, text, at) {
 const oneLine = (text) => visible(String(text).replace(/[\n\t]/g, " "));
 // In the name of a file, a newline is not a space.
 const pathText = (path) => visible(path.replace(/[\n\t]/g, (character) => String.fromCharCode(0x2400 + character.charCodeAt(0))));
+// A message of the command line, as a sentence.
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const counted = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
 
 function make(tag, attributes, ...children) {

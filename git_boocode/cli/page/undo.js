@@ -47,7 +47,7 @@ async function confirmStep(name, step, refusals) {
   const wanted = { [key]: step.id, force };
   try {
     const expected = await ask(name, { ...wanted, preview: true });
-    const parts = [...refusals.map(({ message }) => make("p", { class: "warning" }, message)), ...changesIn(expected)];
+    const parts = [...refusals.map(({ message }) => make("p", { class: "warning" }, sentence(message))), ...changesIn(expected)];
     confirmFirst(title, parts, anyway, async () => finishStep(name, await ask(name, wanted)));
   } catch (error) {
     if (isQuestion(error)) await confirmStep(name, step, [...refusals, error]);
