@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, pair_similar
-from git_boocode.matching.text import Text, indent_of
+from git_boocode.matching.text import Text, canonical_line, indent_of
 from git_boocode.matching.types import Rows
 
+NO_COMMA = "line {} of the file has no ',' above the new lines"
 Texts = tuple[Sequence[str], Sequence[str]]  # the lines of old and new
 
 
@@ -27,14 +28,15 @@ class PlacedRows(NamedTuple):
 class Decision:
     """How to apply the hunks of a change around extra lines: file lines that the old text lacks.
 
-    An extra line stays if the changed lines on both sides pair with their new versions, and is
-    deleted with a block that is deleted or replaced by other code; ``lost`` counts those. ``hunks``
-    are split where one stays between changed lines. New lines before the old lines ``late`` go
-    below the extra lines, others above. ``ambiguity`` is an error message if this is a guess.
+    An extra line stays if the changed lines on both sides pair with their new versions, at the same
+    depth, and is deleted with a block that is deleted or replaced by other code; ``lost`` counts
+    those. ``hunks`` are split where one stays between changed lines. New lines before the old lines
+    ``late`` go below the extra lines, others above. ``ambiguity`` is an error message if this is a
+    guess.
     """
 
     def __init__(self, text: Text, texts: Texts, hunks: Sequence[Hunk], rows: PlacedRows) -> None:
-        self.text, self.rows, self.lines = text, rows, texts[1]
+        self.text, self.rows, self.texts, self.lines = text, rows, texts, texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
         size = len(rows.lines)
         self.ends = [(0, 0), *rows.matched, (size, size)]
@@ -64,8 +66,15 @@ class Decision:
             stays = all(part.i2 - part.i1 == part.j2 - part.j1 == 1 for part in (above, below))
             if lacked and not (goes or stays):
                 self._refuse(lacked[0], "it could stay, or be deleted with the lines around it")
+            elif lacked and stays and any(map(self._moves, (above, below))):
+                self._refuse(lacked[0], "the lines around it get another indentation")
             self.lost += len(lacked) if goes else 0
         return parts
+
+    def _moves(self, hunk: Hunk) -> bool:
+        """Whether a line and its new version have different indentation."""
+        old, new = self.texts
+        return indent_of(old[hunk.i1]) != indent_of(new[hunk.j1])
 
     def _refuse(self, row: int, why: str) -> None:
         line = f"line {self.rows.first + row + 1} of the file is missing from the old text"
@@ -91,12 +100,21 @@ class Decision:
         # The number of hunks that add each line.
         fresh = Counter(line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]} - {""})
         for hunk in changed:
+            self._check_comma(hunk)
             for at, lines in self._boundaries(hunk, fresh):
                 inside = range(self.ends[at][1], self.ends[at + 1][0])
                 for row in (*self._filled(inside), *self._off(at)):
                     self._refuse(row, "the new lines could go above or below it")
                 if inside and self._goes_below(lines, len(inside)):
                     self.late.add(at)
+
+    def _check_comma(self, hunk: Hunk) -> None:
+        """Refuse new lines below one that in the file lacks the comma that separates them."""
+        first, stop = self.ends[hunk.i1]
+        above = self.old[hunk.i1 - 1] if hunk.i1 else ""
+        lacks = [canonical_line(line.strip()) for line in self.rows.lines[first:stop]]
+        if hunk.j1 < hunk.j2 and above[-1:] == "," and lacks == [canonical_line(above[:-1])]:
+            self.ambiguity = self.ambiguity or NO_COMMA.format(self.rows.first + stop)
 
     def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[tuple[int, range]]:
         """The old lines before which an extra line could belong to either side.

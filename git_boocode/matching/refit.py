@@ -21,7 +21,7 @@ from git_boocode.matching.align import (
     script,
     similarity,
 )
-from git_boocode.matching.ambiguity import Decision, PlacedRows, Texts
+from git_boocode.matching.ambiguity import NO_COMMA, Decision, PlacedRows, Texts
 from git_boocode.matching.indentation import (
     NEAR,
     LocalReindenter,
@@ -362,9 +362,12 @@ class _PatchBuilder:
             first, stop = self.rows.matched[index]
             self.done["drifted"] += self.rows.lines[first:stop] not in ([], [self.old[index]])
 
+    def _row_of(self, index: int) -> int:
+        """The row of the matching file line, or of the line at its position."""
+        return self.rows.first + self.rows.matched[index][0]
+
     def _ending(self, index: int) -> str:
-        """The line ending of the matching file line, or of the line at its position."""
-        return self.text.ending(self.rows.first + self.rows.matched[index][0])
+        return self.text.ending(self._row_of(index))
 
     def build(self, decision: Decision) -> Patch:
         """Build the patch; an added line gets the line ending of the line above."""
@@ -482,8 +485,10 @@ class _PatchBuilder:
         try:
             body = merge_line(mine[1], old[1], new[1], followed=indexes.stop < hunk.j2)
         except MatchError as error:
-            where = f"line {self.rows.first + self.rows.matched[partner][0] + 1}"
+            where = f"line {self._row_of(partner) + 1}"
             body, self.ambiguity = new[1], self.ambiguity or f"{where}: {error.message}"
+        if indexes.stop < hunk.j2 and new[1][-1:] == "," != body[-1:]:
+            self.ambiguity = self.ambiguity or NO_COMMA.format(self._row_of(partner) + 1)
         # Ignore trailing whitespace that the file lacks, unless it is the whole change.
         is_change = new[:2] == old[:2] and new[2] != old[2]
         trail = "" if self.refit.trims and not is_change else new[2]

@@ -140,3 +140,37 @@ def test_a_line_between_blank_ones_that_old_lacks_is_a_line_forgotten() -> None:
     old = "  def first_one(self):\n\n"
     with pytest.raises(MatchError, match="line 2 of the file is missing"):
         replace_text(content, old, old + "  def extra(self): ...\n\n")
+
+
+STEPS = "    begin(1)\n    alpha(1)\n    beta(2)\n    gamma(3)\n    finish(1)\n"
+NESTED = (
+    "    begin(1)\n    if x:\n        alpha(1)\n        beta(2)\n        gamma(3)\n    finish(1)\n"
+)
+
+
+@pytest.mark.parametrize("texts", [(STEPS, NESTED), (NESTED, STEPS)], ids=["nested", "taken out"])
+@pytest.mark.parametrize("extra", ["extra(9)", "# a note"])
+def test_lines_that_move_to_another_depth_around_one_that_old_lacks(
+    texts: tuple[str, str], extra: str
+) -> None:
+    (old, new), line = texts, "beta(2)\n"
+    indent = old.partition("beta")[0].rpartition("\n")[2]
+    content = old.replace(line, f"{line}{indent}{extra}\n")
+    with pytest.raises(MatchError, match="the lines around it get another indentation"):
+        replace_text(content, old, new)
+    # Nothing is unclear if the line is not among them.
+    above = f"{extra}\n{old}"
+    assert replace_text(above, old, new).content == f"{extra}\n{new}"
+
+
+@pytest.mark.parametrize("last", ["second(two)", "'second': 'two'", "second"])
+def test_new_lines_below_one_that_lacks_its_comma_in_the_file(last: str) -> None:
+    content = f"run(\n    first(one),\n    {last}\n)\nfinish(three, four)\n"
+    old = content.replace(last, f"{last},")
+    new = old.replace(f"{last},\n", f"{last},\n    third(three),\n")
+    for fresh in (new, new.replace("two", "zwei")):
+        with pytest.raises(MatchError, match="line 3 of the file has no ',' above the new lines"):
+            replace_text(content, old, fresh)
+    # Above it, and where the change is apart, the comma does not matter.
+    for change in (("run(\n", "run(\n    zero(0),\n"), ("finish(", "close(")):
+        assert replace_text(content, old, old.replace(*change)).content == content.replace(*change)
