@@ -237,7 +237,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.config_files import Locations
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.hook_state import PROBLEM_DAYS, failed_calls
-    from git_boocode.agents.install import NOT_INSTALLED, State, states_here
+    from git_boocode.agents.install import NOT_INSTALLED, OTHER_COMMAND, State, states_here
     from git_boocode.agents.plugins import PluginState, plugins_here
     from git_boocode.agents.registry import AGENTS
     from git_boocode.agents.worktree_hooks import missing_hooks, vanished_hooks
@@ -245,13 +245,15 @@ def _hooks(repository: Repository) -> OverviewSection:
 
     def described(state: State | PluginState) -> str:
         distrust = "not trusted yet, " if state.untrusted else ""
-        return f"{distrust}{last_called(state)}"
+        renewal = "not up to date, " if state in outdated else ""
+        return f"{renewal}{distrust}{last_called(state)}"
 
     locations = Locations.of(repository)
     states = states_here(locations, repository.config)
     plugins = [state for state in plugins_here(locations) if state.enabled]
     installed = [state for state in states if state.state != NOT_INSTALLED]
     git = [each for each in git_hooks_status(repository) if each.state != "missing"]
+    outdated = [state for state in installed if state.state == OTHER_COMMAND]
     lines = [
         f"{each.title} ({each.scope}): {each.message or described(each)}" for each in installed
     ]
@@ -259,6 +261,8 @@ def _hooks(repository: Repository) -> OverviewSection:
     if git:
         lines.append(f"git: {', '.join(each.event for each in git)}")
     hints = trust_advice([*installed, *plugins])
+    if outdated or any(each.state != "installed" for each in git):
+        hints.append("'git boocode hooks status' says how to renew the hooks")
     missing = missing_hooks(repository, repository.worktree)
     hints += missing.hints if missing else ()
     failed = failed_calls(repository, since=time.time() - PROBLEM_DAYS * 86_400)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.hooks_kit import reads_only_files
 from tests.agents.kit import Turns, fire, recorded, turn
 from tests.repo_kit import Repo
 
@@ -89,6 +90,24 @@ def test_an_invalid_setting_of_hooks_is_reported(repo: Repo, name: str) -> None:
     assert said.startswith(f"  bad value '1x' for 'boocode.{name}'")
     assert (done.code, hooks, again) == (0, "hooks:", said)
     assert repo.boocode("status", "--json").json["hooks"]["git"] == []
+
+
+def test_hooks_that_an_installation_would_change_are_named(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads_only_files(monkeypatch)
+    repo.boocode("hooks", "install", "--agent", "claude-code", "--git")
+    hint = "hint: 'git boocode hooks status' says how to renew the hooks\n"
+    assert hint not in repo.boocode("status").err
+    repo.git("config", "boocode.hookTimeout", "60")
+    done = repo.boocode("status")
+    assert "  Claude Code (local): not up to date, never called here\n" in done.out
+    assert hint in done.err
+    repo.boocode("hooks", "install", "--agent", "claude-code")
+    assert hint not in repo.boocode("status").err
+    hook = repo.read(".git/hooks/pre-commit").decode()
+    repo.write(".git/hooks/pre-commit", hook.replace(" hook git", "-of-before hook git"))
+    assert hint in repo.boocode("status").err
 
 
 def test_hooks_that_vanished_are_missed(repo: Repo) -> None:
