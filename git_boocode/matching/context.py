@@ -20,7 +20,14 @@ from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
-from git_boocode.matching.guards import OPERATOR, evidence, quoted, repeated_line, replaced_words
+from git_boocode.matching.guards import (
+    OPERATOR,
+    evidence,
+    other_operators,
+    quoted,
+    repeated_line,
+    replaced_words,
+)
 from git_boocode.matching.rungs import PLACES
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, comment_mark, depth_of, is_comment
@@ -329,9 +336,10 @@ def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:
 
 
 def _has_same_name(line: str, row: str) -> bool:
-    """Whether a line has the words of the file's line, except for a function's parameters."""
+    """Whether a line has the words and operators of the file's, except for parameters."""
     head = _DEFINITION.match(line)
-    return (head is not None and row.startswith(head[0])) or not replaced_words(line, row)
+    same = not (replaced_words(line, row) or other_operators(line, row))
+    return same or (head is not None and row.startswith(head[0]))
 
 
 def _lacks_words(line: str, row: str, after: str) -> bool:

@@ -224,11 +224,11 @@ def _other_code(line: str, row: str) -> str | None:
     """What is wrong with a line that is no version of the file's line; None if it may be one."""
     if not similarity(line, row, _LINE_FLOOR):
         return f"is different code: the file has {quoted(row) if row else 'a blank line'}"
-    operators = _other_operators(line, row)
+    operators = other_operators(line, row)
     return _instead(*operators) if operators else None
 
 
-def _other_operators(left: str, right: str) -> tuple[Words, Words] | None:
+def other_operators(left: str, right: str) -> tuple[Words, Words] | None:
     """The first differing operators of two lines, or None; list items may have any bullet."""
     if _BULLET.match(left) and _BULLET.match(right):
         left, right = left[1:], right[1:]

@@ -125,6 +125,8 @@ def test_the_sibling_of_the_block_meant_is_refused() -> None:
     [
         ("with open(path) as file:", "with open(backup) as file:"),
         ("else if (path) {", "else if (backup) {"),
+        ("if (path == user) {", "if (path != user) {"),
+        ("if (!path) {", "if (path) {"),
         ('it("saves", () => {', 'it("loads", () => {'),
         ("found = search(path,", "found = search(backup,"),
         ("private void save(Path p) {", "private void load(Path p) {"),
