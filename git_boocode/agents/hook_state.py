@@ -56,11 +56,10 @@ def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None
 class Turns:
     """The latest turns of a worktree, recorded in the file `path`."""
 
-    def __init__(self, path: str, running: Sequence[ReportedTurn] = ()) -> None:
+    def __init__(self, path: str, of_hosts: Sequence[ReportedTurn] = ()) -> None:
         self._path = path
         self._turns = _kept(_read(path))
-        # Those that hosts have begun, without hooks.
-        self._running = running
+        self._of_hosts = of_hosts
 
     def namesake(self, turn: ReportedTurn) -> ReportedTurn | None:
         """The latest turn of its session that was reported with its id."""
@@ -126,11 +125,11 @@ class Turns:
 
     def is_open_beside(self, agent: str, session: str) -> bool:
         """Whether a turn of another session is open."""
-        return bool(open_beside([*self._turns, *self._running], agent, session))
+        return bool(open_beside([*self._turns, *self._of_hosts], agent, session))
 
     def have_company(self, agent: str, session: str) -> bool:
         """Whether a turn of another session may have overlapped with a call, see `has_company`."""
-        return has_company([*self._turns, *self._running], agent, session)
+        return has_company([*self._turns, *self._of_hosts], agent, session)
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
@@ -167,12 +166,14 @@ class Turns:
 def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     """Lock out the other hooks of a worktree, within `patience` seconds; yields its turns."""
     with file_lock(os.path.join(state_dir, HOOK_LOCK), patience=patience):
-        running: Sequence[ReportedTurn] = ()
-        if os.path.exists(os.path.join(state_dir, TURN_LOCK)):
-            # One that is beginning is marked after its checkpoint.
-            with file_lock(os.path.join(state_dir, TURN_LOCK), patience=patience):
-                running = marked_turns(state_dir)
-        yield Turns(os.path.join(state_dir, HOOK_TURNS), running)
+        path, of_hosts = os.path.join(state_dir, TURN_LOCK), list[ReportedTurn]()
+        if os.path.exists(path):
+            # One that is beginning is marked after its checkpoint, and one that ended is no more.
+            with file_lock(path, patience=patience) as lock:
+                of_hosts = marked_turns(state_dir)
+                when = os.fstat(lock).st_mtime
+                of_hosts.append(ReportedTurn("", "", "", "", None, when, TURN_LOCK, ended=True))
+        yield Turns(os.path.join(state_dir, HOOK_TURNS), of_hosts)
 
 
 def end_reported_turn(repository: Repository, checkpoint: str) -> bool:

@@ -38,10 +38,11 @@ from git_boocode.agents.payload import (
     sender_of,
 )
 from git_boocode.agents.registry import AGENTS, ANY_AGENT, find_agent
-from git_boocode.repo.layout import HOOK_IDLE, PRIVATE, TURN_MARK
+from git_boocode.repo.layout import HOOK_IDLE, PRIVATE, TURN_LOCK, TURN_MARK
 from git_boocode.repo.reported_turn import (
     AUTO,
     NEVER,
+    ReportedTurn,
     has_company,
     latest_of,
     read_turns,
@@ -122,12 +123,21 @@ def _is_idle(agent: Agent, payload: Payload, directory: str, *, reads: bool = Fa
     if latest.agent not in reporting_agents(turns):
         # The first one is noted.
         return False
-    if os.path.exists(os.path.join(state_dir, TURN_MARK)):
+    return reads or not _has_company(state_dir, turns, latest)
+
+
+def _has_company(state_dir: str, turns: list[ReportedTurn], own: ReportedTurn) -> bool:
+    """Whether `has_company` holds for a turn, or that of a host may have been beside a call."""
+    lock, mark = (os.path.join(state_dir, name) for name in (TURN_LOCK, TURN_MARK))
+    if os.path.exists(lock) and os.stat(lock).st_mtime > max(own.time, own.seen):
+        # One has begun or ended since.
+        return True
+    if os.path.exists(mark):
         # Imported late: it loads much, and a host's turn seldom runs beside an agent's.
         from git_boocode.repo.running_turn import marked_turns
 
-        turns += marked_turns(state_dir)
-    return reads or not has_company(turns, latest.agent, latest.session)
+        turns = [*turns, *marked_turns(state_dir)]
+    return has_company(turns, own.agent, own.session)
 
 
 def _note(call: str, sender: Agent, payload: Payload) -> None:

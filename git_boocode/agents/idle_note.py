@@ -104,7 +104,8 @@ def is_turn_beginning(git_dir: str) -> bool:
 
 def turns_mark(git_dir: str) -> list[str]:
     """A value that changes whenever the turns of a worktree do (OSError)."""
-    paths = [os.path.join(git_dir, PRIVATE, name) for name in (HOOK_TURNS, TURN_MARK)]
+    names = (HOOK_TURNS, TURN_MARK, TURN_LOCK)
+    paths = [os.path.join(git_dir, PRIVATE, name) for name in names]
     found = [os.stat(path) for path in paths if path == paths[0] or os.path.exists(path)]
     return [f"{each}" for stat in found for each in (stat.st_mtime_ns, stat.st_ino, stat.st_size)]
 

@@ -150,7 +150,7 @@ def end_turn(repository: Repository, name: str = "") -> EndedTurn:
     checkpoint = turn_named(repository, name) if name else ""
     if not is_marked(repository):
         raise _none_runs(repository, checkpoint)
-    with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE):
+    with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE) as lock:
         running = running_turns(repository)
         turns = [turn for turn in running if checkpoint in ("", turn.checkpoint)]
         if len(turns) > 1:
@@ -167,6 +167,8 @@ def end_turn(repository: Repository, name: str = "") -> EndedTurn:
             # A full disk must not keep the worktree locked.
             write_turns(repository, rest)
             raise
+        # A hook of a tool that ran meanwhile finds no mark of the turn.
+        os.utime(lock)
         write_turns(repository, rest)
     return EndedTurn(turn, recorded)
 

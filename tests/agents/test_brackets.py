@@ -146,6 +146,25 @@ def test_another_turn_begins_and_ends_during_a_call(repo: Repo) -> None:
     assert (repo.read("a"), repo.read("b")) == (b"one\n", b"two\n")
 
 
+def test_a_host_begins_and_ends_a_turn_during_a_call(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n")
+    turn = begin(repo, "one")
+
+    def work() -> None:
+        host = git_boocode.turn_begin(str(repo.top), session="h", agent="host").id
+        repo.write("a", "one\n")
+        edit = {"path": "b", "old_string": "b", "new_string": "host"}
+        git_boocode.apply_edits(edit, str(repo.top), session="h")
+        git_boocode.turn_end(str(repo.top), turn=host)
+
+    bash(repo, "one", lambda: repo.write("a", "first\n"))
+    bash(repo, "one", work)
+    claude(repo, "one", "Stop")
+    assert changed(turn) == {"a": ["one\n"]}
+    bash(repo, "one", lambda: None)
+    assert [phase for phase, *_ in phases(repo, turn)] == ["after"]
+
+
 def test_the_turn_of_a_host_is_another_one_as_well(repo: Repo) -> None:
     repo.commit(a="a\n", b="b\n", hand="hand\n")
     turn = begin(repo, "one")
