@@ -6,6 +6,7 @@ HEAD was in recorded states, and by when git wrote the commits that it made.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from contextlib import suppress
@@ -13,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.head_moves import CommitLists
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.head import read_head
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.repository import Repository
@@ -83,30 +85,32 @@ class HeadLog:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._written = CommitLists(repository).written
+        self._lists = CommitLists(repository)
         self._moves: list[LoggedCommit] = []
         self._next = 0
         self._is_complete = False
 
-    def since(self, state: str, head: str | None, turn: str) -> list[LoggedCommit]:
+    def since(self, state: str, entry: Checkpoint, turn: str) -> list[LoggedCommit]:
         """The commits since a state and before the one that was asked for before, newest first.
 
-        `head` is where HEAD was in that state, and `turn` the turn that was open afterwards.
+        `entry` records the state, and `turn` is the turn that was open afterwards.
         """
-        first, self._next = self._next, self._place(head, time_of(state))
+        first, self._next = self._next, self._place(entry, time_of(state))
         found = (move for move in self._moves[first : self._next] if move.kind)
         return [move._replace(since=state, turn=turn) for move in found]
 
-    def _place(self, head: str | None, when: float) -> int:
-        """The number of the move that HEAD had made last by a time, at which it was at a commit."""
+    def _place(self, entry: Checkpoint, when: float) -> int:
+        """The number of the move that HEAD had made last by the time of a recorded state."""
         if not self._moves and (self._is_complete or not self._may_have_moved(when)):
             return self._next
-        number = self._next
+        number, head = self._next, entry.head
+        written_by = math.inf if self._lists.is_copied(entry) else when
         while True:
             later = (
                 at + 1
                 for at in range(len(self._moves) - 1, number - 1, -1)
-                if self._moves[at].kind not in ARRIVALS and self._written(self._moves[at].id) > when
+                if self._moves[at].kind not in ARRIVALS
+                and self._lists.written(self._moves[at].id) > written_by
             )
             number = next(later, number)
             for at in range(number, len(self._moves)):

@@ -32,6 +32,7 @@ _MADE = re.compile(
 _NEWEST = 1000  # moves of HEAD, and commits of a history
 _MOST_NAMES = 50
 _CLOCK_ERROR = 2  # seconds
+_SLOW_CAPTURE = 5  # seconds that a checkpoint may take at most
 
 
 class ListedCommit(NamedTuple):
@@ -137,6 +138,10 @@ class CommitLists:
                 self._written[commit] = os.stat(path).st_mtime
         return self._written[commit]
 
+    def is_copied(self, state: Checkpoint) -> bool:
+        """Whether files were copied here since a state, so that `written` says nothing of then."""
+        return self.written(state.commit.id) > _time(state) + _SLOW_CAPTURE
+
     def is_ancestor(self, commit: str, other: str) -> bool:
         """Whether a commit is another one or can be reached from it."""
         done = self.repository.git.attempt("merge-base", "--is-ancestor", commit, other)
@@ -240,11 +245,12 @@ class HeadHistory:
         found = [len(moves) - 1]
         for state in reversed(self.states):
             time = _time(state)
+            written_by = math.inf if self._lists.is_copied(state) else time
             at = found[-1]
             while at >= 0 and (
                 moves[at].commit != state.head
                 or moves[at].time > int(time) + 1
-                or latest[at] > time
+                or latest[at] > written_by
             ):
                 at -= 1
             # What is not in the reflog was before all of it, or moved by other means.

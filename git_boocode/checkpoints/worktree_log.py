@@ -164,7 +164,7 @@ class WorktreeLog:
             for moment in reversed(moments[:-1]):
                 self._known.append(moment)
                 if moment.entry:
-                    commits += self._head.since(moment.id, moment.entry.head, moment.open)
+                    commits += self._head.since(moment.id, moment.entry, moment.open)
         self._read = len(self._begun)
         self.commits += commits
         self._pending += [((each.since, _COMMIT, -next(self._number)), each) for each in commits]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 import uuid
 from datetime import datetime
 from pathlib import Path
@@ -60,6 +62,23 @@ def test_a_squash_on_another_base_keeps_who_wrote_a_line(repo: Repo) -> None:
     take(trigger="pre-commit")
     repo.git("commit", "-qm", "squashed")
     assert written() == {"f": [(3, 3, "one"), (5, 5, "two")], "g": [(1, 1, "two")]}
+
+
+def test_a_copy_of_the_repository_without_file_times_answers_the_same(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    turn(repo, "one", f="a\none\n")
+    repo.commit("one")
+    turn(repo, "two", f="a\none\ntwo\n")
+    repo.commit("two")
+    take()
+    listed = repo.boocode("log", "--json").json
+    assert [each["subject"] for each in listed["commits"]] == ["two", "one"]
+    copied = time.time() + 3600
+    for path in (repo.top / ".git").rglob("*"):
+        os.utime(path, (copied, copied))
+    assert repo.boocode("log", "--json").json == listed
+    assert written("HEAD~1") == {"f": [(2, 2, "one")]}
+    assert written() == {"f": [(3, 3, "two")]}
 
 
 def test_a_line_that_no_turn_wrote_has_none(repo: Repo) -> None:
