@@ -178,7 +178,7 @@ _KINDS = (
     _TokenKind(
         "password",
         (_ADDRESS_SIGN,),
-        r"(?<=[a-z])://[^\s:/@\"'<>{}$]{0,64}:(?!(?i:pass|secret|changeme))"
+        r"(?<=[a-z])://[^\s:/@\"'<>{}$]{0,64}:(?!(?i:password|changeme|postgres)@)"
         r"([^\s:/@\"'<>{}()$*]{8,128})@(?!localhost|127\.|[\w.-]*example)[\w-]+\.[\w]",
     ),
 )

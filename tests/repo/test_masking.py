@@ -221,7 +221,7 @@ def test_examples_stay() -> None:
         "sk-ant-api03-your-api-key-from-the-console",
         "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE",
         "postgres://postgres:postgres@localhost:5432/shop",
-        "postgres://shop:password-1234@db.corp.net/shop",
+        "postgres://shop:Password@db.corp.net/shop",
         "mysql://shop:not-for-others@db:3306/shop",
         "https://someone:hunter2hunter2@example.org/",
         "https://oauth2:${TOKEN_OF_THE_JOB}@git.corp.net/",
