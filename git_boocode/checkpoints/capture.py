@@ -40,7 +40,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress, stash_entries
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
-from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
+from git_boocode.repo.lock import INSIDE_RESTORE, break_locks_of, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.reported_turn import (
     latest_of,
@@ -437,6 +437,8 @@ def write_checkpoint(
     changes = [RefChange(ref, commit, old)]
     if cache is not None and cache.ref != ref:
         changes.insert(0, RefChange(cache.ref, cache.commit, cache.commit))
+    # What a killed git has left would stop all that follows.
+    break_locks_of(repository, (change.name for change in changes))
 
     def needed() -> Iterator[str]:
         yield from checkpoint.commits

@@ -12,7 +12,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
@@ -330,10 +330,16 @@ def break_ref_locks(repository: Location, ref: str | None) -> None:
         paths += loose_locks(os.path.join(common, prefix))
     for path in (*paths, *reftable_locks(repository)):
         # File times are coarser than the clock.
-        break_lock(path, since=since - 1)
+        _break_lock(path, since=since - 1)
 
 
-def break_lock(path: str, *, since: float = 0.0) -> None:
+def break_locks_of(repository: Location, refs: Iterable[str]) -> None:
+    """Wait for the locks of some refs, and remove those that a killed git has left."""
+    for ref in refs:
+        _break_lock(os.path.join(repository.common_dir, f"{ref}.lock"))
+
+
+def _break_lock(path: str, *, since: float = 0.0) -> None:
     """Wait for a lock of git's, and remove one made after `since` that a killed git has left."""
     while (made := _made(path)) is not None and made > since:
         age = time.time() - made

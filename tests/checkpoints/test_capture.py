@@ -178,6 +178,17 @@ def test_a_pipe_in_place_of_a_tracked_file(repo: Repo) -> None:
     assert skipped(take()) == {"a": "unsupported file type"}
 
 
+def test_the_lock_of_a_ref_that_a_killed_git_left_stops_nothing(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    first = take()
+    lock = repo.top / f".git/{first.ref}.lock"
+    lock.touch()
+    os.utime(lock, (1000, 1000))
+    repo.write("a", "changed\n")
+    assert take().ref != first.ref
+    assert not lock.exists()
+
+
 def test_the_index_is_locked(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write("a", "b\n")

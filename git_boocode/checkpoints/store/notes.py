@@ -24,7 +24,7 @@ from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import COMMIT_NOTES, NOTES_LOCK
-from git_boocode.repo.lock import break_lock, file_lock
+from git_boocode.repo.lock import break_locks_of, file_lock
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, retry_conflicts
@@ -230,7 +230,7 @@ def _move(repository: Repository, change: Callable[[str | None], str | None]) ->
             if (new := change(tip)) == tip:
                 return False
             # A killed git may have left it.
-            break_lock(os.path.join(repository.common_dir, f"{COMMIT_NOTES}.lock"))
+            break_locks_of(repository, (COMMIT_NOTES,))
             repository.store.update_refs([RefChange(COMMIT_NOTES, new, tip)])
             return True
 
