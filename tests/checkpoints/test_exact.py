@@ -129,15 +129,17 @@ def test_a_converted_file_is_as_clean_as_after_a_checkout(
         # Git trusts the size that the index has of a file that is older than the index.
         os.utime(repo.top / "f", (1, 1))
 
-    repo.commit(other="o\n", merged="m\n")
+    repo.commit(other="o\n", **{"flagged/f": "flagged\n"})
     write(content)
     repo.write(".gitattributes", attributes)
     repo.write("other", "staged\n")
     repo.git("add", "-A")
-    repo.git("update-index", "--assume-unchanged", "merged")
+    repo.git("update-index", "--assume-unchanged", "flagged/f")
     before = seen(repo)
     take()
     write(b"changed\n")
+    shutil.rmtree(repo.top / "flagged")
+    (repo.top / "flagged").symlink_to("other")
     changed = seen(repo)
 
     back()

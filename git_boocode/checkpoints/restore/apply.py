@@ -261,13 +261,16 @@ class WorktreeUpdate:
         report such a file as changed without reading it.
         """
         original, staging = self._snapshot.original, self._snapshot.staging
-        wanted = {each.path: (each.mode, each.id) for each in self._plan.changes}
-        if original is None or staging is None or not may_convert(self._repository, wanted):
+        changes = [each for each in self._plan.changes if each.action != "delete"]
+        written = {each.path: (each.mode, each.id) for each in changes}
+        if original is None or staging is None or not may_convert(self._repository, written):
             return
         made = original.copy()
-        paths = wanted.keys() - {entry.path for entry in staging.special}
-        entries = made.entries_of(paths)
-        same = [entry for entry in entries if wanted[entry.path] == (entry.mode, entry.id)]
+        # Setting them would remove their flags.
+        for entry in staging.special:
+            written.pop(entry.path, None)
+        entries = made.entries_of(written)
+        same = [each for each in entries if written.get(each.path) == (each.mode, each.id)]
         # It stays as it is if another process is changing it, or if a filter of git fails.
         with suppress(RefusedError, GitError):
             if same:
