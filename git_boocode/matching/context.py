@@ -272,7 +272,8 @@ class _ContextSearch:
             elif top is not None and below is not None and self._opens_change(index, below):
                 mine, row = self.needle[index], fit.rows.get(index)
                 if row is None:
-                    row = self._stranger_above(fit, fit.rows[top], fit.rows[below])
+                    above = max((fit.rows[at] for at in fit.rows if at < index), default=-1)
+                    row = self._stranger(fit, range(above + 1, fit.rows[top]), fit.rows[below])
                 elif _has_same_name(mine, self.text[row]):
                     row = None
                 if row is not None:
@@ -312,12 +313,12 @@ class _ContextSearch:
                 return f"it has {quoted(mine)} wherever the file has {quoted(there)}"
         return None
 
-    def _stranger_above(self, fit: Fit, top: int, first: int) -> int | None:
-        """The row above ``top`` that opens the block of row ``first``, if no line matches it."""
+    def _stranger(self, fit: Fit, rows: range, first: int) -> int | None:
+        """The last of some rows that opens the block of row ``first``, if no line matches it."""
         text, depth = self.text, self._depth_at(first)
         opens = (
             row
-            for row in reversed(range(top))
+            for row in reversed(rows)
             if text[row] and (_SECTION.match(text[row]) or self._depth_at(row) < depth)
         )
         above = next(opens, None)
