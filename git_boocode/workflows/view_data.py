@@ -49,6 +49,7 @@ from git_boocode.editing.records import (
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.ids import ID, time_of
 from git_boocode.repo.layout import ALL_REFS, READS
+from git_boocode.repo.lock import is_noted
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -150,8 +151,18 @@ def _state(repository: Repository, now: CurrentTree) -> str:
     with suppress(OSError):
         found = os.stat(refusals_path(repository))
         refused = f"{found.st_mtime_ns} {found.st_size}"
-    state = "\n".join((now(), head_stamp(repository), refused, *refs))
+    state = "\n".join((now(), head_stamp(repository), refused, *_interrupted(repository), *refs))
     return hashlib.sha256(os.fsencode(state)).hexdigest()
+
+
+def _interrupted(repository: Repository) -> list[str]:
+    """What was killed half-way in the worktree, in words."""
+    # Nearly always nothing is noted, so looking must not load what reads it.
+    if not is_noted(repository.state_dir):
+        return []
+    from git_boocode.workflows.restore_with_edits import interruptions
+
+    return [found.message for found in interruptions(repository)]
 
 
 def blame_file(repository: Repository, path: str) -> JsonObject:
@@ -252,6 +263,7 @@ def _data(
         "here": beside.here_json,
         **undo_steps([*filter(catalog.is_ours, listed.recorded.safety)]),
         "proposed": proposed_files(repository),
+        "interrupted": _interrupted(repository),
     }
     if limits != _ROWS_ONLY:
         data["details"] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import row_data
 from tests.agents.kit import Turns
+from tests.checkpoints.kit import back, interrupted
 from tests.repo_kit import Repo
 
 
@@ -267,3 +269,14 @@ def test_each_turn_says_who_took_it(repo: Repo, turns: Turns) -> None:
     repo.boocode("turn", "end")
     repo.boocode("checkpoint", "-m", "third")
     assert [row["by"] for row in rows(repo)["turns"]] == ["by hand", "by turn", "claude-code"]
+
+
+def test_a_restore_that_was_killed_is_news(
+    repo: Repo, turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns.whole("first", b="1\n")
+    assert rows(repo)["interrupted"] == []
+    killed = partial(back, turns["first"])
+    interrupted(monkeypatch, killed)
+    [said] = rows(repo)["interrupted"]
+    assert said.startswith("a restore was interrupted half-way")

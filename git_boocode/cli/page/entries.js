@@ -59,7 +59,8 @@ function byHandEntry(change) {
 }
 
 function hereText({ turn, side, files, added, removed }, withHand) {
-  const since = files && withHand ? [`, and ${counted(files, "file")} `, ...lineCounts({ added, removed }), " by hand"] : [];
+  const lines = lineCounts({ added, removed }).filter(Boolean).flatMap((count) => [" ", count]);
+  const since = files && withHand ? [`, and ${counted(files, "file")}`, ...lines, " by hand"] : [];
   const state = side === "after" && turnOf(turn)?.state;
   return [`${side} this turn, `, quoted(turnOf(turn)), state ? ` ${STATE_MARKS[state]}` : "", ...since];
 }

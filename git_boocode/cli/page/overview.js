@@ -47,13 +47,14 @@ function hereCard() {
     make("span", {}, make("b", {}, "You are here"), ": ", hereText(data.here, true)));
 }
 
-// What waits for somebody: turns that run or did not end, proposals, and what undo would do.
+// What waits for somebody: what was interrupted, turns that run or did not end, proposals, and what undo would do.
 function attentionList() {
   const running = data.turns.filter((turn) => turn.open);
   const unended = latestTurns().turns.filter((turn) => turn.agent && turn.here && !turn.open && inForce(turn) && turn.end in UNENDED);
   const since = lastVisit ? data.turns.filter((turn) => turn.started > lastVisit) : [];
   const named = (turns) => turns.slice(0, 3).flatMap((turn, at) => [at ? ", " : "", quoted(turn)]).concat(turns.length > 3 ? [" and more"] : []);
   const rowsOf = [
+    ...data.interrupted.map((message) => ["interrupted", `${sentence(message)}: `, make("code", {}, "git boocode doctor --fix"), " repairs it."]),
     running.length ? ["running", `${counted(running.length, "turn")} running: `, ...named(running)] : null,
     data.proposed.length ? ["proposed", `${counted(data.proposed.length, "file")} proposed: `,
       data.proposed.slice(0, 3).map(pathText).join(", "), data.proposed.length > 3 ? " and more" : "", " – ", make("code", {}, "git boocode accept")] : null,
