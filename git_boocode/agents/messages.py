@@ -16,6 +16,7 @@ from typing import Any
 
 from git_boocode.agents.event import paths_in
 from git_boocode.checkpoints.prompt import own_words
+from git_boocode.repo.masking import mask_value
 
 JsonObject = dict[str, Any]
 
@@ -271,7 +272,12 @@ class Conversation:
         if isinstance(value, list):
             return [self._masked(each, deepest - 1) for each in value]
         if isinstance(value, dict):
-            return {self._mask(key): self._masked(each, deepest - 1) for key, each in value.items()}
+            return {
+                self._mask(key): mask_value(self._mask, key, each)
+                if isinstance(each, str)
+                else self._masked(each, deepest - 1)
+                for key, each in value.items()
+            }
         # JSON has no infinite numbers.
         return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -8,7 +8,7 @@ ids, hashes and pictures stay. The user's patterns, `boocode.secret`, are for al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from typing import NamedTuple
@@ -266,6 +266,12 @@ def _keys(text: str) -> Iterator[Secret]:
         if _KEY_TEXT.search(text, after, inner) and not _CODE.search(text, after, inner):
             yield Secret("private key", begin.start(), last)
             at = last
+
+
+def mask_value(mask: Callable[[str], str], name: str, text: str) -> str:
+    """The text at a name of an object without secrets; the name may say that it is one."""
+    front = f"{name}: "
+    return mask(front + text).removeprefix(front)
 
 
 def masker_of(git: Git) -> Masker:

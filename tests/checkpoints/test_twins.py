@@ -24,6 +24,7 @@ __all__ = ["both"]
 
 TOKEN = "ghp_" + "a1" * 18
 MASKED = "⟨masked: GitHub token⟩"
+OTHER = "abcdefghij1234567890"
 
 
 def refuse(remote: str, found: Sequence[FoundSecret]) -> None:
@@ -50,7 +51,11 @@ def plant(both: Both) -> None:
 
 def test_a_redacted_twin(both: Both) -> None:
     plant(both)
-    taken = take(label=f"use {TOKEN}", prompt=f"use {TOKEN} now", meta={"key": [TOKEN], TOKEN: 1})
+    taken = take(
+        label=f"use {TOKEN}",
+        prompt=f"use {TOKEN} now",
+        meta={"key": [TOKEN], TOKEN: 1, "Authorization": f"token {OTHER}"},
+    )
     before = shared(both.ours)
     with pytest.raises(RefusedError):
         push(both.ours, found_secrets=refuse)
@@ -66,7 +71,11 @@ def test_a_redacted_twin(both: Both) -> None:
     twin = Catalog(at(both.theirs)).find(taken.id)
     assert twin.meta.values["redacted"] is True
     assert twin.meta.text("label") == f"use {MASKED}"
-    assert twin.meta.values["meta"] == {"key": [MASKED], MASKED: 1}
+    assert twin.meta.values["meta"] == {
+        "key": [MASKED],
+        MASKED: 1,
+        "Authorization": "token ⟨masked: authorization⟩",
+    }
     git = both.theirs.git
     assert git("show", f"{twin.commit.id}:a") == f"changed {MASKED}\n"
     assert git("show", f"{twin.meta.part('index', 'commit')}:a") == f"staged {MASKED}\n"

@@ -366,7 +366,9 @@ def test_a_long_turn_keeps_its_beginning_and_its_end(repo: Repo) -> None:
 
 def test_secrets_are_masked_everywhere(repo: Repo) -> None:
     session = Session()
-    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": f"login {TOKEN}"}}
+    key = "wJalrXUtnFEMIK7MDENGbPxRfiCYabcdefghKEY1"
+    given = {"command": f"login {TOKEN}", "env": [{"AWS_SECRET_ACCESS_KEY": key}]}
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": given}
     answer = {"type": "tool_result", "tool_use_id": "c", "content": f"{TOKEN} is right"}
     taken = session.turn(
         f"Use {TOKEN}", line("assistant", [call]), line("user", [answer]), line("assistant", TOKEN)
@@ -376,6 +378,7 @@ def test_secrets_are_masked_everywhere(repo: Repo) -> None:
             session.path.unlink()
         found = said(taken.id).as_json()
         assert TOKEN not in json.dumps(found)
+        assert key not in json.dumps(found)
         assert found["masked"] >= 1
         assert found["entries"][0]["text"] == "Use ⟨masked: GitHub token⟩"
 

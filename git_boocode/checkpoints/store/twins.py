@@ -21,7 +21,7 @@ from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.layout import ALL_REFS, TWINS
-from git_boocode.repo.masking import Masker
+from git_boocode.repo.masking import Masker, mask_value
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.path_rule import INCLUDED_SIZE
 from git_boocode.repo.repository import Repository
@@ -193,11 +193,13 @@ class Rewriter:
             {**self._mapped(values), **({REDACTED: True} if redacted else {})}
         ).message()
 
-    def _mapped(self, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    def _mapped(self, value: Any, name: str = "") -> Any:  # noqa: ANN401 - any JSON value
         if isinstance(value, str):
-            return self._new.get(value) or (self._mask(value) if self._mask else value)
+            return self._new.get(value) or (
+                mask_value(self._mask, name, value) if self._mask else value
+            )
         if isinstance(value, dict):
-            return {key: self._mapped(each) for key, each in value.items()}
+            return {key: self._mapped(each, key) for key, each in value.items()}
         return [self._mapped(each) for each in value] if isinstance(value, list) else value
 
     def _rewritten_root(self, tree: str, private: frozenset[str]) -> str:
