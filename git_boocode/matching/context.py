@@ -52,6 +52,7 @@ _SECTION = re.compile(r"\[+[\w\s.\"'-]+\]+$|##+\s")  # of a configuration file o
 _PROSE = 3  # comments need this many times the evidence of code, because words repeat in prose
 _FITS = 16  # maximum number of places of the touched lines
 _SLACK = 2  # maximum number of extra rows in the file between touched parts
+_REACH = 1_000  # maximum number of rows that are searched for the head of a block
 _LEAST = 3  # minimum number of equal lines
 _LINE_EVIDENCE = 8  # minimum evidence of each line if there are only two
 
@@ -318,7 +319,7 @@ class _ContextSearch:
         text, depth = self.text, self._depth_at(first)
         opens = (
             row
-            for row in reversed(rows)
+            for row in reversed(rows[-_REACH:])
             if text[row] and (_SECTION.match(text[row]) or self._depth_at(row) < depth)
         )
         above = next(opens, None)
