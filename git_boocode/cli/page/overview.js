@@ -106,7 +106,7 @@ function agentList(turns) {
     showList();
   };
   return ranking(found, (agent) => {
-    const [scope, name] = [`agent ${agent}`, [agentMark({ agent }), " ", agentOf({ agent })]];
+    const [scope, name] = [`agent ${agent}`, [agentMark({ agent }), " ", oneLine(agent) || "no agent"]];
     // All turns are of one agent: there is nothing to choose.
     if (!choices.includes(scope)) return make("span", { class: "link" }, name);
     return make("button", { type: "button", class: "link", title: "Show only these turns", onclick: () => choose(scope) }, name);

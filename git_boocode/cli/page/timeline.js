@@ -89,7 +89,7 @@ function drawScopes() {
     groups[group].set(value, found);
   };
   for (const turn of data.turns) {
-    count("Agents", `agent ${turn.agent}`, agentOf(turn));
+    count("Agents", `agent ${turn.agent}`, oneLine(turn.agent) || "no agent");
     if (turn.session) count("Sessions", `session ${turn.session}`, `${oneLine(turn.agent)} ${oneLine(turn.session).slice(0, 12)}`);
     if (turn.worktree) count("Worktrees", `worktree ${turn.worktree}`, oneLine(turn.worktree));
   }
