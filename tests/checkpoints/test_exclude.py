@@ -96,7 +96,6 @@ def test_a_part_of_the_worktree(work: Repo) -> None:
     assert SECRET not in blobs(work)
 
 
-@pytest.mark.slow
 def test_a_part_of_the_worktree_does_not_take_over_what_was_recorded_before(work: Repo) -> None:
     work.git("config", "--unset-all", "boocode.exclude")
     work.write("a", "changed\n")
@@ -109,6 +108,7 @@ def test_a_part_of_the_worktree_does_not_take_over_what_was_recorded_before(work
     assert work.git("diff", "--name-status", "HEAD", part.commit.id) == "A\tb\n"
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_remote_that_makes_no_sense(work: Repo) -> None:
     work.git("config", "--unset-all", "boocode.exclude")
     specs = [":(nonsense)x", "a\0b", "\ud800", "x" * 5000, *map(str, range(1000))]

@@ -88,8 +88,8 @@ def test_nothing_of_any_agent_is_left(repo: Repo, sealed: Path) -> None:
     for scope in ((), ("--user",)):
         assert repo.boocode("hooks", "install", *named, *scope, "--exclude").code == 0
     assert repo.boocode("serve", "--install", *SERVER_AGENTS, "--user").code == 0
-    ours = [name for name in SERVER_AGENTS if PROJECT in SERVER_AGENTS[name].places(SERVER)]
-    assert repo.boocode("serve", "--install", *ours, "--project").code == 0
+    in_project = [name for name in SERVER_AGENTS if PROJECT in SERVER_AGENTS[name].places(SERVER)]
+    assert repo.boocode("serve", "--install", *in_project, "--project").code == 0
     done = repo.boocode("uninstall", "--everything")
     assert (done.code, done.err) == (0, "")
     assert repo.git("status", "--porcelain", "--ignored") == ""
