@@ -400,9 +400,6 @@ def _incomplete(record: EditRecord) -> RefusedError:
 
 # The log of refused calls, which `git boocode view` shows among the edits of a turn
 
-# What a message quotes may be of the file, quotes included.
-_QUOTED = re.compile(r"'.*'", re.DOTALL)
-
 
 class Refusal(NamedTuple):
     """A refused call: when (seconds since 1970), the key of its worktree, the number of its edits.
@@ -417,13 +414,19 @@ class Refusal(NamedTuple):
     failures: list[dict[str, str]]
 
 
+def _unquoted(message: str) -> str:
+    """A message without what it quotes, which may be of the file, quotes included."""
+    first, last = message.find("'"), message.rfind("'")
+    return f"{message[:first]}'…{message[last:]}" if first < last else message
+
+
 def note_refusal(repository: Repository, failures: Sequence[Failure], edits: int) -> None:
     """Append a refused call to the log if possible; file contents stay out of it."""
     rows = [
         {
             "path": shortened(failure.path or "", _MAX_PATH),
             "code": failure.code,
-            "message": shortened(_QUOTED.sub("'…'", failure.message), _MAX_MESSAGE),
+            "message": shortened(_unquoted(failure.message), _MAX_MESSAGE),
         }
         for failure in failures[:_MAX_FAILURES]
     ]
