@@ -341,9 +341,11 @@ def break_locks_of(repository: Location, refs: Iterable[str]) -> None:
 
 def _break_lock(path: str, *, since: float = 0.0) -> None:
     """Wait for a lock of git's, and remove one made after `since` that a killed git has left."""
+    deadline = time.monotonic() + REF_PATIENCE
     while (made := _made(path)) is not None and made > since:
         age = time.time() - made
-        if age >= REF_PATIENCE:
+        # The clock of a file system may be ahead, and that of the system may have been set back.
+        if age >= REF_PATIENCE or (age < 0 and time.monotonic() >= deadline):
             with suppress(FileNotFoundError):
                 os.unlink(path)
             return

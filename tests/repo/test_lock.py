@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.repo import lock
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import scratch_directory, worktree_lock
+from git_boocode.repo.repository import Repository
+from tests.repo_kit import Repo
 
 
 def child(code: str, state: Path) -> subprocess.Popen[str]:
@@ -35,6 +38,16 @@ def end(process: subprocess.Popen[str], *, kill: bool = False) -> None:
     if kill:
         process.send_signal(signal.SIGKILL)
     process.communicate()
+
+
+def test_a_ref_lock_of_the_future_is_waited_for_only_once(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "REF_PATIENCE", 0.01)
+    path = repo.write(".git/refs/x.lock", "")
+    os.utime(path, (4e9, 4e9))
+    lock.break_locks_of(Repository.discover(), ["refs/x"])
+    assert not path.exists()
 
 
 SCRATCH = "scratch_directory(sys.argv[1])"
