@@ -265,7 +265,7 @@ def _serve_agent(context: HookContext, enter: Callable[[], None], given: bytes |
             answer(agent)
     reported = parse_event(agent, context.event, payload)
     context.agent, context.event = reported.agent.name, reported.name
-    for directory, repository in _repositories(context, reported.directories):
+    for directory, repository in _repositories(context, reported):
         with context.noting(directory):
             context.enter(repository)
             if not inside_restore(repository.state_dir):
@@ -281,22 +281,23 @@ def _leave_git_hook() -> None:
             os.environ.pop(name, None)
 
 
-def _repositories(
-    context: HookContext, directories: Sequence[str]
-) -> Iterator[tuple[str, Repository]]:
-    """The repositories of some directories, each once."""
+def _repositories(context: HookContext, reported: HookEvent) -> Iterator[tuple[str, Repository]]:
+    """The repositories of the directories of an event, each once."""
     seen: set[str] = set()
-    for directory in directories:
+    roots = reported.payload.texts(reported.agent.fields.directories)
+    for directory in reported.directories:
         if len(seen) == _MOST_REPOSITORIES:
             return
         context.enter(None)
         # An agent may have removed the directory in which it works, but not one of its roots.
-        found = directory if len(directories) > 1 else _nearest_worktree(directory)
+        found = directory if len(roots) > 1 else _nearest_worktree(directory)
         with context.noting(found if os.path.isdir(found) else ""):
-            if not os.path.isdir(found):
+            repository = Repository.discover(found) if os.path.isdir(found) else None
+            if repository is None or (
+                found != directory and _is_in_removed_worktree(repository, directory)
+            ):
                 message = f"the agent works in '{directory}', which is not a directory here"
                 raise FatalError(message, code="no_such_directory")
-            repository = Repository.discover(found)
             if repository.worktree not in seen:
                 seen.add(repository.worktree)
                 yield found, repository
@@ -308,6 +309,20 @@ def _nearest_worktree(directory: str) -> str:
     while above and not os.path.isdir(above):
         above = os.path.dirname(above)
     return above if above and git_dir_of(os.path.realpath(above)) else directory
+
+
+def _is_in_removed_worktree(repository: Repository, directory: str) -> bool:
+    """Whether a directory was in a linked worktree that is gone and that git still lists."""
+    inside = os.path.join(os.path.realpath(directory), "")
+    listed = os.path.join(repository.common_dir, "worktrees")
+    for name in os.listdir(listed) if os.path.isdir(listed) else ():
+        path = os.path.join(listed, name, "gitdir")
+        with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
+            link = os.path.join(listed, name, file.read().rstrip("\n"))
+            top = os.path.realpath(os.path.dirname(link))
+            if inside.startswith(os.path.join(top, "")) and not os.path.lexists(link):
+                return True
+    return False
 
 
 def _serve(context: HookContext, repository: Repository, reported: HookEvent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -450,6 +451,27 @@ def test_a_directory_that_is_not_there_is_logged_where_the_hook_runs(
 def test_an_agent_that_has_removed_its_directory_works_in_the_one_above(repo: Repo) -> None:
     turn(repo, cwd=str(repo.top / "gone/deep"))
     assert len(taken(repo)) == 1
+    assert not logged(repo)
+
+
+def test_an_agent_whose_linked_worktree_is_gone_works_nowhere(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "linked")
+    shutil.rmtree(repo.top / "linked")
+    turn(repo, cwd=str(repo.top / "linked"))
+    assert not taken(repo)
+    assert what_went_wrong(repo) == ["no_such_directory"]
+
+
+def test_an_agent_that_has_removed_its_directory_in_a_nested_repository(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(repo.top))
+    repo.commit(a="a\n")
+    repo.git("init", "-q", "nested")
+    turn(repo, cwd=str(repo.top / "nested/gone"))
+    assert len(taken(repo)) == 1
+    assert repo.git("-C", "nested", "for-each-ref", "refs/boocode/checkpoints")
     assert not logged(repo)
 
 
