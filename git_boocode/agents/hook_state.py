@@ -125,11 +125,16 @@ class Turns:
 
     def is_open_beside(self, agent: str, session: str) -> bool:
         """Whether a turn of another session is open."""
-        return bool(open_beside([*self._turns, *self._of_hosts], agent, session))
+        return bool(open_beside(self._beside(agent, session), agent, session))
 
     def have_company(self, agent: str, session: str) -> bool:
         """Whether a turn of another session may have overlapped with a call, see `has_company`."""
-        return has_company([*self._turns, *self._of_hosts], agent, session)
+        return has_company(self._beside(agent, session), agent, session)
+
+    def _beside(self, agent: str, session: str) -> list[ReportedTurn]:
+        """All turns, without those that hosts mark in a session: hooks recorded its calls."""
+        others = (turn for turn in self._of_hosts if (turn.agent, turn.session) != (agent, session))
+        return [*self._turns, *others]
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
@@ -168,11 +173,17 @@ def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     with file_lock(os.path.join(state_dir, HOOK_LOCK), patience=patience):
         path, of_hosts = os.path.join(state_dir, TURN_LOCK), list[ReportedTurn]()
         if os.path.exists(path):
-            # One that is beginning is marked after its checkpoint, and one that ended is no more.
-            with file_lock(path, patience=patience) as lock:
-                of_hosts = marked_turns(state_dir)
-                when = os.fstat(lock).st_mtime
-                of_hosts.append(ReportedTurn("", "", "", "", None, when, TURN_LOCK, ended=True))
+            # A turn that is beginning is marked after its checkpoint, and one that has ended is not
+            # marked any more. Waiting for either would take the time that a hook has.
+            is_changing, when = False, time.time()
+            try:
+                with file_lock(path, patience=0) as lock:
+                    when = os.fstat(lock).st_mtime
+                    of_hosts = marked_turns(state_dir, timed_out=True)
+            except RefusedError:
+                is_changing, of_hosts = True, marked_turns(state_dir, timed_out=True)
+            changed = ReportedTurn("", "", "", "", None, when, TURN_LOCK, ended=not is_changing)
+            of_hosts.append(changed)
         yield Turns(os.path.join(state_dir, HOOK_TURNS), of_hosts)
 
 

@@ -136,7 +136,8 @@ def _has_company(state_dir: str, turns: list[ReportedTurn], own: ReportedTurn) -
         # Imported late: it loads much, and a host's turn seldom runs beside an agent's.
         from git_boocode.repo.running_turn import marked_turns
 
-        turns = [*turns, *marked_turns(state_dir)]
+        marks = marked_turns(state_dir, timed_out=True)
+        turns = [*turns, *(mark for mark in marks if not own.is_of_session(mark))]
     return has_company(turns, own.agent, own.session)
 
 

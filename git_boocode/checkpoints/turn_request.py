@@ -109,7 +109,7 @@ def begin_turn(repository: Repository, request: TurnRequest) -> BegunTurn:
     ):
         began = time.time()
         ends = None if limit is None or limit > LATEST - began else began + limit
-        # Whoever is refused meanwhile reads it.
+        # Commands that are refused while the turn runs print it.
         message = LenientMasker(repository.git)(request.message)
         turn = RunningTurn("", message, request.pid, start, began, ends)
         turn = turn._replace(agent=request.agent, session=request.session)
@@ -165,11 +165,9 @@ def end_turn(repository: Repository, name: str = "") -> EndedTurn:
             recorded = capture_turn_end(repository, turn.checkpoint, _TRIGGER)
         except (FatalError, OSError):
             # A full disk must not keep the worktree locked.
-            write_turns(repository, rest)
+            _replace_marks(repository, rest, lock)
             raise
-        # A hook of a tool that ran meanwhile finds no mark of the turn.
-        os.utime(lock)
-        write_turns(repository, rest)
+        _replace_marks(repository, rest, lock)
     return EndedTurn(turn, recorded)
 
 
@@ -184,9 +182,15 @@ def _none_runs(
 
 def remove_marks(repository: Repository, is_gone: Callable[[RunningTurn], object]) -> None:
     """Remove the marks of some turns, without recording their ends."""
-    with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE):
+    with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE) as lock:
         marked = read_marks(repository.state_dir)
-        write_turns(repository, [turn for turn in marked if not is_gone(turn)])
+        _replace_marks(repository, [turn for turn in marked if not is_gone(turn)], lock)
+
+
+def _replace_marks(repository: Repository, rest: Sequence[RunningTurn], lock: int) -> None:
+    """Mark only the `rest` as running; the lock's time shows hooks that a turn has ended."""
+    os.utime(lock)
+    write_turns(repository, rest)
 
 
 def open_turn_hints(repository: Repository) -> tuple[str, ...]:

@@ -166,14 +166,19 @@ def status_json(turns: Sequence[RunningTurn]) -> dict[str, object]:
     return {"ok": True, "turn": listed[-1], "turns": listed}
 
 
-def marked_turns(state_dir: str) -> list[ReportedTurn]:
-    """The turns of sessions that are running in a worktree, as hooks would report them."""
-    now = time.time()
-    return [
-        ReportedTurn(turn.agent, turn.session, "", "", None, turn.began, turn.checkpoint, seen=now)
-        for turn in read_marks(state_dir)
-        if turn.session and not turn.why_over
-    ]
+def marked_turns(state_dir: str, *, timed_out: bool = False) -> list[ReportedTurn]:
+    """The turns of sessions that are running in a worktree, as hooks would report them.
+
+    `timed_out` adds those that have timed out, as ended.
+    """
+    now, found = time.time(), list[ReportedTurn]()
+    for turn in read_marks(state_dir):
+        named = (turn.agent, turn.session, "", "", None, turn.began, turn.checkpoint)
+        if turn.session and not turn.why_over:
+            found.append(ReportedTurn(*named, seen=now))
+        elif timed_out and turn.session and turn.times_out is not None and turn.times_out <= now:
+            found.append(ReportedTurn(*named, ended=True, seen=turn.times_out))
+    return found
 
 
 def known_turns(state_dir: str) -> list[ReportedTurn]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,11 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.hook_state import Turns, one_at_a_time, turn_of
+from git_boocode.repo.ids import new_id
+from git_boocode.repo.lock import file_lock
 from git_boocode.repo.reported_turn import ReportedTurn
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import RunningTurn, write_turns
 from tests.agents.kit import fire, logged, recorded, taken, turn
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo
@@ -125,6 +131,54 @@ def test_open_turns_are_noted_however_many_are_later(tmp_path: Path) -> None:
     with one_at_a_time(state, patience=0) as turns:
         assert turns.is_open_beside("codex", "s")
     assert len(json.loads((tmp_path / "state/turns.json").read_text())) == 51
+
+
+def host_mark(session: str, *, began: float, times_out: float | None = None) -> RunningTurn:
+    return RunningTurn(new_id(), "", None, None, began, times_out, "codex", session)
+
+
+def test_a_turn_of_a_host_that_begins_is_beside_and_not_waited_for(repo: Repo) -> None:
+    state = Repository.discover().state_dir
+    with file_lock(f"{state}/turn.lock", patience=0):
+        began = time.monotonic()
+        with one_at_a_time(state, patience=3) as turns:
+            assert turns.is_open_beside("codex", "s")
+            assert turns.have_company("codex", "s")
+        assert time.monotonic() - began < 2
+    with one_at_a_time(state, patience=0) as turns:
+        assert not turns.is_open_beside("codex", "s")
+
+
+def test_the_mark_of_its_own_session_hides_no_other_turn(repo: Repo) -> None:
+    repository, now = Repository.discover(), time.time()
+    with one_at_a_time(repository.state_dir, patience=0) as turns:
+        turns.note(turn_of("codex", "s", "1", "", None)._replace(checkpoint="1", time=now - 9))
+        other = turn_of("codex", "other", "1", "", None)
+        turns.note(other._replace(checkpoint="2", ended=True))
+    write_turns(repository, [host_mark("s", began=now - 9)])
+    with file_lock(f"{repository.state_dir}/turn.lock", patience=0) as lock:
+        os.utime(lock, (now - 9, now - 9))
+    with one_at_a_time(repository.state_dir, patience=0) as turns:
+        assert turns.have_company("codex", "s")
+        assert not turns.is_open_beside("codex", "s")
+
+
+def test_a_host_turn_that_timed_out_during_a_call_was_beside_it(repo: Repo) -> None:
+    repository, now = Repository.discover(), time.time()
+    with file_lock(f"{repository.state_dir}/turn.lock", patience=0) as lock:
+        os.utime(lock, (now - 60, now - 60))
+    for since, expected in ((-9, True), (9, False)):
+        timed_out = now - 20
+        write_turns(repository, [host_mark("h", began=now - 60, times_out=timed_out)])
+        with one_at_a_time(repository.state_dir, patience=0) as turns:
+            turns.note(turn_of("codex", "s", "1", "", None)._replace(checkpoint="1"))
+            path = f"{repository.state_dir}/turns.json"
+        rows = json.loads(Path(path).read_text())
+        rows[-1].update(time=timed_out + since, seen=timed_out + since)
+        Path(path).write_text(json.dumps(rows[-1:]))
+        with one_at_a_time(repository.state_dir, patience=0) as turns:
+            assert turns.have_company("codex", "s") is expected
+            assert not turns.is_open_beside("codex", "s")
 
 
 @pytest.mark.parametrize(

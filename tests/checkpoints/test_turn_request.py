@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,13 @@ import pytest
 
 from git_boocode.checkpoints import turn_request
 from git_boocode.checkpoints.restore.request import RUNNING_TURN
-from git_boocode.checkpoints.turn_request import BegunTurn, TurnRequest, begin_turn, end_turn
+from git_boocode.checkpoints.turn_request import (
+    BegunTurn,
+    TurnRequest,
+    begin_turn,
+    end_turn,
+    remove_marks,
+)
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import RunningTurn, read_turn
@@ -161,10 +168,23 @@ def test_a_failed_record_ends_the_turn_anyway(repo: Repo, monkeypatch: pytest.Mo
         raise FatalError("no space left", code="disk_full")
 
     begun()
+    lock = repo.top / ".git/boocode/turn.lock"
+    os.utime(lock, (1000, 1000))
     monkeypatch.setattr(turn_request, "capture_turn_end", full)
     with pytest.raises(FatalError):
         end_turn(Repository.discover())
     assert running() is None
+    # Hooks see that a turn has ended.
+    assert lock.stat().st_mtime > 1000
+
+
+def test_a_removed_mark_is_the_end_of_a_turn_for_hooks(repo: Repo) -> None:
+    begun()
+    lock = repo.top / ".git/boocode/turn.lock"
+    os.utime(lock, (1000, 1000))
+    remove_marks(Repository.discover(), lambda _: True)
+    assert running() is None
+    assert lock.stat().st_mtime > 1000
 
 
 def refused(act: Callable[[], object]) -> None:
