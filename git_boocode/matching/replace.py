@@ -24,6 +24,13 @@ _DOTS_OR_WORDS = re.compile(
 """A fast check for possible placeholders, before the precise one."""
 _WORD = re.compile(r"\w+", re.ASCII)
 _NAME = re.compile(r"[\w.]+", re.ASCII)
+_SEQUENCE = re.compile(
+    r"(?:\\(?:[A-Za-z]|[0-7]{3}|x[\da-fA-F]{2}|u[\da-fA-F]{4})(?:\[[\d;]*[A-Za-z])?"
+    r"|%(?:\(\w+\))?[-+#.*\d]*[hlz]{0,2}[A-Za-z])\Z"
+)
+"""The end of a sequence in a string: an escape, a terminal's color or a printf conversion."""
+_NUMBER, _UNIT = re.compile(r"(?<!\w)\d+\Z"), re.compile(r"(?![xX])[A-Za-z]+(?!\w)")
+_BESIDE = 40  # characters beside a place that show what ends or begins there
 _LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
 _REACH = 10  # how many times longer new text may be with the file's indentation
 MAX_PLACES = 100_000  # each place costs memory and time
@@ -60,7 +67,8 @@ def replace_text(
     version contains ``old``, ignoring whitespace, the edit is made in it and merged three-way (rung
     ``merged``; ``version`` is its index). Only the profile ``default`` uses them.
 
-    Raises MatchError with code ``not_found``, ``ambiguous`` (also if the number of places is not
+    Raises MatchError with code ``not_found`` (also if an end of ``old`` is within a word or number
+    that the edit would change only in part), ``ambiguous`` (also if the number of places is not
     the expected one, or if the change can mean different things for the file's own lines),
     ``stale`` (an older version contains ``old``, but the merge conflicts),
     ``already_applied`` (the content already has ``new`` where ``old`` belongs) or
@@ -159,7 +167,8 @@ def _check_cuts(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
     """Refuse old text that has only a part of a number or a word at one of its ends.
 
     At its end, only if that changes, because a model may stop within a word; at the start of a line
-    only if there are no others. A part of a name alone, or in several places, may be meant.
+    only if there are no others. A part of a name alone, or in several places, may be meant, and so
+    may a number without its unit, and text beside an escape or format sequence.
     """
     query, raw = answer.query, answer.query.text.raw
     old, new = query.needle.lf, query.new.lf if query.new else ""
@@ -170,7 +179,8 @@ def _check_cuts(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
     for place in places:
         before, behind = raw[max(place.start - 2, 0) : place.start], raw[place.end : place.end + 2]
         head = starts and _cuts(old, before[::-1], is_name=is_name)
-        if head or (ends and _cuts(backwards, behind, is_name=is_name)):
+        tail = ends and _cuts(backwards, behind, is_name=is_name)
+        if (head and not _is_apart(raw, place.start)) or (tail and not _is_apart(raw, place.end)):
             row = raw.count("\n", 0, place.start)
             message = f"old text has only a part of a word, at line {row + 1}"
             raise MatchError("not_found", message, to_match(answer._replace(chosen=None)))
@@ -182,6 +192,13 @@ def _cuts(old: str, beside: str, *, is_name: bool) -> bool:
         return beside[0].isdigit() or not is_name
     word = _WORD.match(old) and _WORD.match(beside)
     return word is not None and not (is_name or old[0] == "_")
+
+
+def _is_apart(raw: str, at: int) -> bool:
+    """Whether a sequence in a string ends there, or a unit follows its number."""
+    before, behind = raw[max(at - _BESIDE, 0) : at], raw[at : at + _BESIDE]
+    has_unit = _NUMBER.search(before) and _UNIT.match(behind)
+    return bool(has_unit or _SEQUENCE.search(before))
 
 
 def _chosen(answer: LadderAnswer, replace_all: bool, expected: int | None) -> list[int]:

@@ -244,3 +244,42 @@ def test_a_part_of_a_word_may_be_meant(old: str, new: str) -> None:
     assert replace_text(LIMITS, old, new).content == LIMITS.replace(old, new)
     twice = replace_text(LIMITS * 2, old, new, replace_all=True).content
     assert twice == LIMITS.replace(old, new) * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "new"),
+    [
+        (r'printf("\nHello world");', "Hello world", "Hello there"),
+        (r'print("a\tName: %s", name)', 'Name: %s"', 'Title: %s"'),
+        (r'echo "\033[31mError: none"', "Error: none", "Error: one"),
+        (r'echo "\x1b[1;31m42 errors"', "42 errors", "43 errors"),
+        (r'say("\u001b[0mno errors")', "no errors", "one error"),
+        (r'say("\x41n error")', "n error", "s error"),
+        ('printf("%sfiles are done")', "files are done", "files were done"),
+        ('printf("%-5.2lfmm are left")', "mm are left", "mm were left"),
+        ('"%(count)dfiles are done"', "files are done", "files were done"),
+        (r'printf("%dfiles")', 'printf("%d', 'printf("%s'),
+        (r'printf("\nfiles")', r'printf("\n', r'printf("\t'),
+        ("width: 10px;", "width: 10", "width: 20"),
+        ("border: 1.5px solid red;", "px solid red", "em solid red"),
+    ],
+)
+def test_text_beside_a_sequence_or_a_unit_is_whole(content: str, old: str, new: str) -> None:
+    assert replace_text(content, old, new).content == content.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "new"),
+    [
+        ("mask = 0x1F, 3", "F, 3", "E, 3"),
+        ("mask = 0xFF", "mask = 0", "mask = 1"),
+        ("limit = 1e5", "limit = 1", "limit = 2"),
+        ("x2y = 3", "y = 3", "z = 3"),
+        ("size = 10px", "0px", "5px"),
+        ("left = total % maximum + 1", "imum + 1", "imum + 2"),
+        ("x = table[index] + 1", "ndex] + 1", "ndex] + 2"),
+    ],
+)
+def test_a_part_of_a_word_beside_an_operator_is_not_whole(content: str, old: str, new: str) -> None:
+    with pytest.raises(MatchError, match="only a part of a word"):
+        replace_text(content, old, new)
