@@ -23,6 +23,8 @@ OPERATOR = re.compile(r"[=!]==?|[<>]=|&&|\|\||\+\+|--|\*\*|//|[-+*/%&|^~!<>=#]")
 _CODE = re.compile(rf"\w+|{OPERATOR.pattern}|[^\w\s]")
 _LOOSE = {"===": "==", "!==": "!="}
 _BULLET = re.compile(r"[-*] ")
+_RULER = re.compile(r"([-=*~/+])\1{2,}|(#)#{6,}")
+"""A line drawn with characters, whose number does not matter; a heading has at most six `#`."""
 # The parts of names: `get`, `User`, `ID`, `2`.
 _PARTS = re.compile(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 
@@ -232,6 +234,7 @@ def other_operators(left: str, right: str) -> tuple[Words, Words] | None:
     """The first differing operators of two lines, or None; list items may have any bullet."""
     if _BULLET.match(left) and _BULLET.match(right):
         left, right = left[1:], right[1:]
+    left, right = (_RULER.sub(r"\1\1\1\2", line) for line in (left, right))
     mine, other = (
         [_LOOSE.get(token, token) for token in _CODE.findall(line)] for line in (left, right)
     )

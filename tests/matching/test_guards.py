@@ -360,3 +360,18 @@ def test_an_angle_bracket_may_be_written_as_another_bracket() -> None:
 def test_a_list_may_have_other_bullets_and_loose_equality_is_equality() -> None:
     assert locate_match("* write this sentnce\n", "- write this sentence\n").rung == "similarity"
     assert locate_match("if (alpha === beta) {\n", "if (alpha == beta) {\n").rung == "similarity"
+
+
+@pytest.mark.parametrize("mark", ["-", "=", "*", "#", "~"])
+def test_the_length_of_a_ruler_may_differ(mark: str) -> None:
+    ruler = mark * 16
+    content = f"# {ruler} Section {ruler}\ndef run(values, limit):\n    return values[limit]\n"
+    old = content.replace(ruler, ruler[1:]).replace("run(values", "run(valuess")
+    new = old.replace("[limit]", "[:limit]")
+    result = replace_text(content, old, new).content
+    assert result == content.replace("[limit]", "[:limit]")
+    # A comment, a decrement, or the level of a heading is not a ruler.
+    for here, there in (("--", "-"), ("##", "###"), ("//", "/"), ("**", "*")):
+        text = content.replace(ruler, here)
+        match = locate_match(text, old.replace(ruler[1:], there))
+        assert match.kind == "not_found"
