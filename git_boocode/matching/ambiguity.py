@@ -112,8 +112,8 @@ class Decision:
         """Refuse new lines below one that in the file lacks the comma that separates them."""
         first, stop = self.ends[hunk.i1]
         above = self.old[hunk.i1 - 1] if hunk.i1 else ""
-        lacks = [canonical_line(line.strip()) for line in self.rows.lines[first:stop]]
-        if hunk.j1 < hunk.j2 and above[-1:] == "," and lacks == [canonical_line(above[:-1])]:
+        lacks = [*map(_without_whitespace, self.rows.lines[first:stop])]
+        if hunk.j1 < hunk.j2 and above[-1:] == "," and lacks == [_without_whitespace(above[:-1])]:
             self.ambiguity = self.ambiguity or NO_COMMA.format(self.rows.first + stop)
 
     def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[tuple[int, range]]:
@@ -166,3 +166,7 @@ class Decision:
         if not above.strip() or filled[0] - fresh.start >= gap:
             return False
         return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
+
+
+def _without_whitespace(line: str) -> str:
+    return "".join(canonical_line(line).split())

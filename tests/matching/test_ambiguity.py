@@ -174,3 +174,10 @@ def test_new_lines_below_one_that_lacks_its_comma_in_the_file(last: str) -> None
     # Above it, and where the change is apart, the comma does not matter.
     for change in (("run(\n", "run(\n    zero(0),\n"), ("finish(", "close(")):
         assert replace_text(content, old, old.replace(*change)).content == content.replace(*change)
+
+
+@pytest.mark.parametrize("last", ['"beta":2', '"beta":  2'])
+def test_new_lines_below_one_that_lacks_its_comma_and_has_other_whitespace(last: str) -> None:
+    content, old = f'{{\n  "alpha": 1,\n  {last}\n}}\n', '  "alpha": 1,\n  "beta": 2,\n'
+    with pytest.raises(MatchError, match="line 3 of the file has no ',' above the new lines"):
+        replace_text(content, old, f'{old}  "gamma": 3\n')
