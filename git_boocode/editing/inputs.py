@@ -124,13 +124,13 @@ def _text(source: Source) -> str:
 
 def _value(text: str) -> object:
     """Parse an input as JSON if it looks like JSON; else return the text itself."""
-    if reasoning := _REASONING.match(text):
+    reasoning = _REASONING.match(text)
+    if reasoning:
         # Messages count the lines of the whole answer.
         text = "\n" * reasoning[0].count("\n") + text[reasoning.end() :]
     start = text.lstrip()[:1]
     if not start:
-        message = "the input is empty; expected edits as JSON, a diff, a patch or blocks"
-        raise MissError("no_edits", message, hint=_SEND)
+        raise _empty(reasoning)
     if start in '{["':
         try:
             return objects.parse_json(text)
@@ -147,6 +147,18 @@ def _value(text: str) -> object:
     if values and has_json_edit(_around(text, blocks), Context(read_item)):
         raise invalid("an edit in JSON is outside of the code fences", "send one JSON array")
     return values[0] if len(values) == 1 else values or text
+
+
+def _empty(reasoning: re.Match[str] | None) -> MissError:
+    """The error for an input without text, or with nothing but reasoning."""
+    what, hint = "is empty", _SEND
+    if reasoning:
+        end = f"</{reasoning[1]}>"
+        what = f"has nothing after '{end}'"
+        if not reasoning[0].endswith(end):
+            what, hint = f"is only reasoning, without '{end}'", f"send '{end}' and then the edits"
+    message = f"the input {what}; expected edits as JSON, a diff, a patch or blocks"
+    return MissError("no_edits", message, hint=hint)
 
 
 def _around(text: str, blocks: list[tuple[str, int]]) -> str:

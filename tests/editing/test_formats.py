@@ -423,7 +423,11 @@ def test_an_edit_in_the_reasoning_is_not_made(tag: str, name: str) -> None:
         assert read(f"{reasoning}{answer}".encode()) == read(f"{above}{answer}".encode())
     # An answer that ends in its reasoning has no edit.
     cut = reasoning.partition("No.")[0]
-    assert [failure.code for failure in read(cut.encode()).failures] == ["no_edits"]
+    for answer, what in ((cut, "is only reasoning, without"), (reasoning, "has nothing after")):
+        (failure,) = read(answer.encode()).failures
+        assert failure.code == "no_edits"
+        assert f"the input {what} '</{tag}>'; expected edits" in failure.message
+    assert read(cut.encode()).failures[0].hint == f"send '</{tag}>' and then the edits"
 
 
 def test_json_in_the_new_text_of_a_patch_is_text() -> None:
