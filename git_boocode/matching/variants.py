@@ -228,9 +228,10 @@ def strays(variant: Variant, first_line: int) -> Iterator[Variant]:
 def wrapping(new: str, old: str) -> str | None:
     """What a model has put around the lines of a whole file that has been ``old``; or None."""
     bare = _unfenced(new)
-    shared = any(line.strip() for line in {*bare.split("\n")}.intersection(old.split("\n")))
-    if bare != new and _unfenced(old) == old and shared:
-        return "a code fence around it"
+    if bare != new and _unfenced(old) == old:
+        shared = {*bare.split("\n")}.intersection(old.split("\n"))
+        if any(line.strip() for line in shared):
+            return "a code fence around it"
     return "line numbers before its lines" if any(strays(Variant(old, new), 1)) else None
 
 
