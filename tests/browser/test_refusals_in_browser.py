@@ -207,7 +207,7 @@ def test_what_was_not_shown_is_shown_before_it_is_restored(page: Browser, repo: 
         page.one("#confirm").click()
         page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
         assert page.one("#dialog .warning").text.startswith("Files have changed since you looked")
-        button(page, "#dialog", "Try again")
+        button(page, "#dialog", "Look again")
         page.until(lambda: page.texts("#dialog li.path")[1:] == ["delete later +0 −1"])
         assert (repo.read("a"), repo.read("later")) == (b"new\n", b"later\n")
 

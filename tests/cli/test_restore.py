@@ -645,7 +645,8 @@ def test_only_what_a_dry_run_showed_is_restored(numbered: Repo) -> None:
     given = ("restore", "--json", "--expect", seen, "@")
     before = numbered.files()
     refused = numbered.boocode(*given).json["error"]
-    assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "retry")
+    assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "dry_run")
+    assert refused["next"][0]["arguments"]["expect"] is None
     assert numbered.files() == before
     done = numbered.boocode(*given, "sub").json
     assert done["changed"] == [{"path": "sub/a", "action": "modify"}]

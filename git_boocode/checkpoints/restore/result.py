@@ -171,5 +171,5 @@ class RestoreResult:
 
 
 def version_of(result: RestoreResult) -> str:
-    """What differs if an operation would change anything else in files."""
+    """An id of the changes to files that an operation would make."""
     return object_id("sha1", b"blob", repr(result.changed).encode())

@@ -58,7 +58,6 @@ from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import (
-    RETRY,
     BoocodeError,
     FatalError,
     NextStep,
@@ -351,7 +350,13 @@ class Transaction:
             raise RefusedError(
                 "files have changed since you looked at what would change",
                 code="conflict",
-                hints=(NextStep("nothing was changed; run the command again", RETRY),),
+                hints=(
+                    NextStep(
+                        "nothing was changed; look at it again with {}",
+                        "dry_run",
+                        given={"dry_run": True, "expect": None},
+                    ),
+                ),
             )
 
     def _with_diff(self, result: RestoreResult, files: FilePlan) -> RestoreResult:

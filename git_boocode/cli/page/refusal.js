@@ -7,11 +7,14 @@ const OPTIONS = {
   head: () => ({ head: false }),
   markers: () => ({ markers: true }),
   retry: () => ({}),
+  dry_run: () => ({}),
 };
 const FORCED = { shared: "Take these files as well…", "running-turn": "Continue while it runs…", ignored: "Replace ignored files as well…" };
-const OPTION_TEXTS = { files_only: "Leave the conversation…", head: "Leave HEAD…", markers: "Write both versions, with conflict markers…", retry: "Try again" };
+const OPTION_TEXTS = { files_only: "Leave the conversation…", head: "Leave HEAD…", markers: "Write both versions, with conflict markers…", retry: "Try again", dry_run: "Look again" };
 // The page shows all before it is done, and hunks have buttons of their own.
 const HAS_ALREADY = ["dry_run", "hunk"];
+// What it showed may have changed, though.
+const looksAgain = ({ step, arguments: given }) => step === "dry_run" && given?.expect === null && !Object.hasOwn(given, "hunk");
 
 // A button for a step, or nothing; `again` does what was refused with some of its options changed.
 function stepAction({ step, arguments: given }, again) {
@@ -40,7 +43,7 @@ function stepItem(step, again) {
 }
 
 function stepList(steps, again = null) {
-  const shown = steps.filter(({ step }) => !HAS_ALREADY.includes(step));
+  const shown = steps.filter((each) => looksAgain(each) || !HAS_ALREADY.includes(each.step));
   return shown.length ? make("ul", { class: "next" }, shown.map((step) => stepItem(step, again))) : null;
 }
 
