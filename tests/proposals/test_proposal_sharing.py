@@ -93,6 +93,16 @@ def test_push_and_fetch(repo: Repo, remote: Repo, clone: Repo) -> None:
     assert (nothing["fetched"], nothing["proposals"]) == ([], [])
 
 
+@pytest.mark.usefixtures("remote")
+def test_a_path_that_git_cannot_judge_withholds_only_its_own_proposal(repo: Repo) -> None:
+    made = {}
+    for path in ("new", "d/x"):
+        edit = json.dumps({"path": path, "old_string": "", "new_string": "x\n"})
+        made[path] = good(repo.boocode("propose", "--json", stdin=edit))["id"]
+    (repo.top / "d").symlink_to(".git")
+    assert good(repo.boocode("push", "--json"))["proposals"] == [made["new"]]
+
+
 def test_what_is_printed(repo: Repo, remote: Repo, clone: Repo) -> None:
     one = propose(repo)
     pushed = repo.boocode("push")

@@ -287,14 +287,25 @@ def _private_proposals(repository: Repository, entries: Iterable[Checkpoint]) ->
     if not paths:
         return set()
     excluded, included = (PathRule.read(repository, each) for each in (EXCLUDE, INCLUDE))
-    command = ("check-ignore", "--no-index", "-z", "--stdin")
-    done = repository.git.attempt(*command, stdin=nul_lines(paths))
-    private = {*nul_records(done.stdout)} if done.status <= 1 else {*paths}
+    private = _ignored(repository, sorted(paths))
     with scratch_directory(repository.state_dir) as scratch:
         private |= included.matching(repository, scratch, paths)
         private -= repository.store.tree(read_head(repository).tree, [*private]).keys()
         private |= excluded.matching(repository, scratch, paths)
     return {ref for ref, each in proposals.items() if private & each}
+
+
+def _ignored(repository: Repository, paths: Sequence[str]) -> set[str]:
+    """Those of some paths that git ignores, or of which it cannot say it."""
+    command = ("check-ignore", "--no-index", "-z", "--stdin")
+    done = repository.git.attempt(*command, stdin=nul_lines(paths))
+    if done.status <= 1:
+        return {*nul_records(done.stdout)}
+    if len(paths) == 1:
+        return {*paths}
+    # It fails for all if one is beyond a symbolic link or in a submodule.
+    half = len(paths) // 2
+    return _ignored(repository, paths[:half]) | _ignored(repository, paths[half:])
 
 
 def _paths_of(proposal: Metadata) -> Iterator[str]:
