@@ -32,7 +32,7 @@ _MADE = re.compile(
 _NEWEST = 1000  # moves of HEAD, and commits of a history
 _MOST_NAMES = 50
 _CLOCK_ERROR = 2  # seconds
-_SLOW_CAPTURE = 5  # seconds that a checkpoint may take at most
+_USUAL_CAPTURE = 5  # seconds that nearly all checkpoints take at most
 
 
 class ListedCommit(NamedTuple):
@@ -140,7 +140,10 @@ class CommitLists:
 
     def is_copied(self, state: Checkpoint) -> bool:
         """Whether files were copied here since a state, so that `written` says nothing of then."""
-        return self.written(state.commit.id) > _time(state) + _SLOW_CAPTURE
+        begun, head = _time(state), self.written(state.head) if state.head else 0.0
+        # A slow first capture is written late, too, but its HEAD was written before it began.
+        was_before = 0 < head <= begun
+        return not was_before and self.written(state.commit.id) > begun + _USUAL_CAPTURE
 
     def is_ancestor(self, commit: str, other: str) -> bool:
         """Whether a commit is another one or can be reached from it."""

@@ -13,6 +13,7 @@ import pytest
 
 from git_boocode.checkpoints.attribution import Attributor
 from git_boocode.checkpoints.capture import Request, capture, capture_turn_end
+from git_boocode.checkpoints.head_moves import CommitLists
 from git_boocode.repo.repository import Repository
 from tests.benchmarks.attribution import built
 from tests.benchmarks.attribution.truth import RIGHT, WRONG
@@ -79,6 +80,15 @@ def test_a_copy_of_the_repository_without_file_times_answers_the_same(repo: Repo
     assert repo.boocode("log", "--json").json == listed
     assert written("HEAD~1") == {"f": [(2, 2, "one")]}
     assert written() == {"f": [(3, 3, "two")]}
+
+
+def test_a_slow_checkpoint_is_not_taken_for_a_copy(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    state = take()
+    late = time.time() + 60
+    for commit, copied in ((state.commit.id, False), (state.head or "", True)):
+        os.utime(repo.top / f".git/objects/{commit[:2]}/{commit[2:]}", (late, late))
+        assert CommitLists(Repository.discover()).is_copied(state) is copied
 
 
 def test_a_line_that_no_turn_wrote_has_none(repo: Repo) -> None:
