@@ -265,14 +265,15 @@ class WorktreeUpdate:
         written = {each.path: (each.mode, each.id) for each in changes}
         if original is None or staging is None or not may_convert(self._repository, written):
             return
-        made = original.copy()
         # Setting them would remove their flags.
         for entry in staging.special:
             written.pop(entry.path, None)
-        entries = made.entries_of(written)
-        same = [each for each in entries if written.get(each.path) == (each.mode, each.id)]
-        # It stays as it is if another process is changing it, or if a filter of git fails.
-        with suppress(RefusedError, GitError):
+        # It stays as it is if another process is changing it, or if git or one of its filters
+        # fails: the files are restored.
+        with suppress(RefusedError, GitError, OSError):
+            made = original.copy()
+            entries = made.entries_of(written)
+            same = [each for each in entries if written.get(each.path) == (each.mode, each.id)]
             if same:
                 made.put(same)
                 self._install(made.path, self._snapshot.dump())
