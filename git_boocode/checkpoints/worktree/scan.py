@@ -39,6 +39,9 @@ from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, INCLUDED_SIZE, PathRule
 from git_boocode.repo.repository import Repository
 
 LeaveOut = Callable[[list[str]], Collection[str]]
+_DIFFERING = (
+    *("diff-index", "--cached", "--name-only", "--no-renames", "--ita-visible-in-index", "-z"),
+)
 
 
 def take_snapshot(
@@ -310,9 +313,9 @@ class WorktreeScan:
         """The included files that HEAD does not have, staged or not."""
         if not self._include.specs:
             return frozenset()
-        staged = self._include.listed(self._tracked.git, "ls-files", "-z")
-        known = self._repository.store.tree(self._head.tree, staged) if staged else {}
-        new = {*staged} - known.keys()
+        differing = self._include.listed(self._tracked.git, *_DIFFERING, self._head.tree)
+        known = self._repository.store.tree(self._head.tree, differing) if differing else {}
+        new = {*differing} - known.keys()
         return frozenset((*self._included, *(new - self._excluded(new))))
 
     def _untracked(self) -> list[str]:
