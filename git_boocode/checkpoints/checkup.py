@@ -112,13 +112,13 @@ def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]
 
 
 def check_owner(repository: Repository) -> Finding | None:
-    """Find private files of another user, because of whom nothing else can be checked."""
+    """Find private files that cannot be read, so that nothing else can be checked."""
     states = dict.fromkeys((repository.common_state_dir, repository.state_dir))
     paths = (os.path.join(state, name) for state in states for name in sorted(FILES))
     denied = tuple(path for path in paths if is_regular(path) and not os.access(path, os.R_OK))
     if not denied:
         return None
-    message = "private files of git boocode belong to another user, so nothing can be recorded"
+    message = "private files of git boocode cannot be read, so nothing can be recorded"
     return Finding("unusable_files", message, denied, "check their owner and permissions")
 
 

@@ -75,7 +75,7 @@ class Here(NamedTuple):
 
     `counts` are what changed by hand since, without what operations did. `at` is the id of the
     recorded state to which a restore, undo or redo went back: what is below it is older. It is
-    empty if it is on top. `state` is that of the turn, whose changes may be taken back.
+    empty if it is on top. `state` is that of the turn, such as `reverted`.
     """
 
     turn: str

@@ -201,12 +201,10 @@ def _caller(call: Call) -> JsonObject:
 def _session_in_turn(call: Call) -> str:
     """The session of the agent that calls if its turn is open; models do not name it."""
     caller = _caller(call)
-    session = caller.get("session", "")
-    if not session:
-        return ""
-    return (
-        session if agent_of_session(call.repository.state_dir, session) == caller["agent"] else ""
-    )
+    session: str = caller.get("session", "")
+    if session and agent_of_session(call.repository.state_dir, session) == caller["agent"]:
+        return session
+    return ""
 
 
 def log(call: Call) -> JsonObject:
