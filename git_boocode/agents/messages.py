@@ -273,7 +273,7 @@ class Conversation:
             return [self._masked(each, deepest - 1) for each in value]
         if isinstance(value, dict):
             return {
-                self._mask(key): mask_value(self._mask, key, each)
+                (name := self._mask(key)): mask_value(self._mask, name, each)
                 if isinstance(each, str)
                 else self._masked(each, deepest - 1)
                 for key, each in value.items()

@@ -269,9 +269,9 @@ def _keys(text: str) -> Iterator[Secret]:
 
 
 def mask_value(mask: Callable[[str], str], name: str, text: str) -> str:
-    """The text at a name of an object without secrets; the name may say that it is one."""
+    """The text at a name, which is masked already, without secrets; the name may say it is one."""
     front = f"{name}: "
-    return mask(front + text).removeprefix(front)
+    return mask(front + mask(text)).removeprefix(front)
 
 
 def masker_of(git: Git) -> Masker:

@@ -13,7 +13,7 @@ import pytest
 
 from git_boocode.repo import user_patterns
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.masking import LenientMasker, Masker, masker_of
+from git_boocode.repo.masking import LenientMasker, Masker, mask_value, masker_of
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -272,6 +272,18 @@ def test_patterns_of_the_user(repo: Repo) -> None:
     repo.git("config", "--add", "boocode.secret", "(")
     with pytest.raises(FatalError, match="not a valid regular expression"):
         masker_of(Repository.discover().git)
+
+
+def test_the_values_of_an_object() -> None:
+    mask = Masker([r"^TOPSECRET-[0-9]+$", "pass: .+"])
+    token = "ghp_" + "a1" * 18
+    assert mask_value(mask, "pin", "TOPSECRET-12345") == "⟨masked: secret⟩"
+    assert mask_value(mask, "Authorization", "Bearer abcdefghij1234567890") == (
+        "Bearer ⟨masked: authorization⟩"
+    )
+    assert mask_value(mask, mask(token), "value") == "value"
+    assert mask_value(mask, mask(token), token) == "⟨masked: GitHub token⟩"
+    assert mask_value(mask, "pass", "hunter2") == "⟨masked: secret⟩"
 
 
 def test_texts_are_hidden_if_a_pattern_takes_too_long(
