@@ -316,13 +316,13 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         return self._taken_back(PICK, body)
 
     def _taken_back(self, command: str, body: Answer) -> Answer:
-        """What is done, or with `preview` would be; with paths, also what can be chosen of it."""
+        """What is done, or with `preview` would be; with `hunks`, also what can be chosen of it."""
         request = take_back_request(body)
         with self.changing:
             done = take_back(self.repository(), command, request)
         # Of a preview, with the numbers of lines.
         answer = {**done.as_json(), "changed": done.result.as_json()["changed"]}
-        if request.dry_run and request.paths:
+        if request.dry_run and request.hunks is not None:
             answer["files"] = _parts_json(done.files, command, *request.turns)
         return answer
 
@@ -343,11 +343,13 @@ def _parts_json(files: Sequence[ChangedFile], command: str, *turns: str) -> list
     """What can be chosen of some files; RefusedError if that is too much for a page."""
     for file in files:
         if (count := len(file.numbers)) > _MOST_PARTS:
-            typed = shell_command("git", "boocode", command, *turns, "--", file.path)
+            typed = shell_command("git", "boocode", command, "-p", *turns, "--", file.path)
             raise RefusedError(
                 f"'{file.path}' has {count:,} hunks, which are too many to choose from",
                 code="invalid_input",
-                hints=(NextStep("do it with the whole file: {}", "paths", typed=typed, given={}),),
+                hints=(
+                    NextStep("choose them in a terminal with {}", "paths", typed=typed, given={}),
+                ),
             )
     return [file.parts_json() for file in files]
 

@@ -582,7 +582,7 @@ def test_parts_of_a_turn_are_taken_back_and_done_again(client: Client, repo: Rep
     repo.write("c", "new\n")
     take(label="fourth")
     third = ids(client)[1]
-    asked = {"turns": [third], "paths": ["b"], "preview": True}
+    asked = {"turns": [third], "paths": ["b"], "hunks": {}, "preview": True}
     [file] = client.post("/revert", asked).json["files"]
     assert (file["path"], [part["number"] for part in file["parts"]]) == ("b", [1, 2])
     assert "-nineteen" in file["parts"][1]["diff"]
@@ -603,6 +603,21 @@ def test_parts_of_a_turn_are_taken_back_and_done_again(client: Client, repo: Rep
     assert client.post("/pick", seen).json["ok"]
     assert b"nineteen\n" in repo.read("b")
     assert repo.read("c") == b"new\n"
+
+
+def test_too_many_hunks_to_choose_from_can_be_taken_back_at_once(
+    client: Client, repo: Repo
+) -> None:
+    lines = [f"{number}\n" for number in range(1010)]
+    repo.write("b", "".join(lines))
+    take(label="third")
+    repo.write("b", "".join(f"new {line}" if line[-2] in "05" else line for line in lines))
+    third = ids(client)[0]
+    asked = {"turns": [third], "paths": ["b"], "preview": True}
+    [step] = client.post("/revert", {**asked, "hunks": {}}).json["error"]["next"]
+    assert step["command"] == f"git boocode revert -p {third} -- b"
+    done = client.post("/revert", asked).json
+    assert ([each["path"] for each in done["changed"]], "files" in done) == (["b"], False)
 
 
 def test_what_conflicts_is_told_beside_the_parts(client: Client) -> None:
