@@ -33,6 +33,7 @@ LARGEST_ANSWER = 64 << 20
 _CHUNK = 1 << 16
 _LARGEST_PIPE = 1 << 20
 _POLL = 0.05  # seconds between two looks at a process whose streams are silent
+_PYTHON = "BOOCODE_PYTHON"  # runs the shipped callbacks
 _SHOWN = 2000
 _SHOWN_STDOUT = 80
 
@@ -144,7 +145,8 @@ class Callback(NamedTuple):
         top = self.repository.worktree
         environ = _without_worktree({**self.environment, **os.environ}, top)
         if self.program == find_shipped(f"callbacks/{os.path.basename(self.program)}"):
-            environ = _with_own_python(environ)
+            # The user's python3 may be missing, or too old.
+            environ[_PYTHON] = sys.executable or "python3"
         environ[INSIDE_RESTORE] = str(self.event.get("restore_id", "1"))
         with running_lock(self.repository.state_dir) as lock:
             try:
@@ -302,14 +304,6 @@ def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
     real = {path: os.path.realpath(os.path.join(top, path)) for path in paths if path}
     outside = [path for path in real if not _below(real[path], top)]
     return {**environ, "PYTHONPATH": os.pathsep.join(outside)} if outside else environ
-
-
-def _with_own_python(environ: dict[str, str]) -> dict[str, str]:
-    """An environment whose `python3` is ours: the one of the user may be missing, or too old."""
-    if not sys.executable:
-        return environ
-    directories = (os.path.dirname(sys.executable), environ.get("PATH", os.defpath))
-    return {**environ, "PATH": os.pathsep.join(directories)}
 
 
 def _exit_text(status: int, name: str) -> str:

@@ -28,7 +28,7 @@ def test_it_runs_as_it_is(name: str) -> None:
     start = path.read_bytes().split(b"\n")[:3]
     assert start[0] == b"#!/bin/sh"
     assert start[1].startswith(b"''''unset PYTHONEXECUTABLE ")
-    assert start[2].startswith(b"exec python3 -I ")
+    assert start[2].startswith(b'exec "${BOOCODE_PYTHON:-python3}" -I ')
 
 
 @pytest.mark.parametrize("name", CALLBACKS)
