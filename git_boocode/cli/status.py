@@ -237,7 +237,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.config_files import Locations
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.hook_state import PROBLEM_DAYS, failed_calls
-    from git_boocode.agents.install import NOT_INSTALLED, OTHER_COMMAND, State, states_here
+    from git_boocode.agents.install import NOT_INSTALLED, OTHER_COMMAND, PARTLY, State, states_here
     from git_boocode.agents.plugins import PluginState, plugins_here
     from git_boocode.agents.registry import AGENTS
     from git_boocode.agents.worktree_hooks import missing_hooks, vanished_hooks
@@ -253,7 +253,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     plugins = [state for state in plugins_here(locations) if state.enabled]
     installed = [state for state in states if state.state != NOT_INSTALLED]
     git = [each for each in git_hooks_status(repository) if each.state != "missing"]
-    outdated = [state for state in installed if state.state == OTHER_COMMAND]
+    outdated = [state for state in installed if state.state in (OTHER_COMMAND, PARTLY)]
     lines = [
         f"{each.title} ({each.scope}): {each.message or described(each)}" for each in installed
     ]

@@ -105,6 +105,12 @@ def test_hooks_that_an_installation_would_change_are_named(
     assert hint in done.err
     repo.boocode("hooks", "install", "--agent", "claude-code")
     assert hint not in repo.boocode("status").err
+    path = ".claude/settings.local.json"
+    repo.write(path, repo.read(path).replace(b'"UserPromptSubmit"', b'"Other"'))
+    done = repo.boocode("status")
+    assert "  Claude Code (local): not up to date, never called here\n" in done.out
+    assert hint in done.err
+    repo.boocode("hooks", "install", "--agent", "claude-code")
     hook = repo.read(".git/hooks/pre-commit").decode()
     repo.write(".git/hooks/pre-commit", hook.replace(" hook git", "-of-before hook git"))
     assert hint in repo.boocode("status").err
