@@ -79,7 +79,9 @@ def test_a_call_waits_for_a_turn_that_is_beginning(noted: Repo) -> None:
             cwd=noted.top,
         )
         assert process.stdin is not None
-        process.stdin.write(json.dumps(call(noted)).encode())
+        # More than a pipe holds: it is written when the hook has begun to read.
+        payload = call(noted, tool_response="x" * 200_000)
+        process.stdin.write(json.dumps(payload).encode())
         process.stdin.close()
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)

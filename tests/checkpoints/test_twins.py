@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import capture_turn_end
+from git_boocode.checkpoints.store import twins
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.store.secret_scan import FoundSecret
 from git_boocode.repo.errors import RefusedError
@@ -93,6 +94,17 @@ def test_files_in_utf_16(both: Both) -> None:
     assert redact(both) == (taken.id,)
     done = both.remote.git("show", f"refs/boocode/checkpoints/{taken.id}:new")
     assert os.fsencode(done) == text.format(MASKED).encode("utf-16-le", "surrogatepass")
+
+
+def test_a_file_that_is_too_large(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twins, "LARGEST_REDACTED", 40)
+    both.ours.write("large", f"token = {TOKEN}\n")
+    take()
+    with pytest.raises(RefusedError, match="its secrets cannot be replaced") as caught:
+        redact(both)
+    assert caught.value.message.startswith("'large' is larger than ")
+    assert caught.value.hints == ("'git boocode help push' says in SECRETS what works instead",)
+    assert shared(both.remote) == []
 
 
 def test_a_later_end_of_a_turn_waits_for_the_next_push(both: Both) -> None:

@@ -28,8 +28,8 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import CatFile, tree_entries
 from git_boocode.repo.trees import Item, tree_body
 
-# In bytes; a file is held in memory while its secrets are replaced.
-_LARGEST = 64 << 20
+LARGEST_REDACTED = 64 << 20
+"""The maximum size in bytes of a file in which secrets can be replaced: it is held in memory."""
 _SIGNATURES = ("gpgsig", "gpgsig-sha256", "mergetag")
 _PROOF = "proof"
 _SKIPPED = "skipped"
@@ -129,7 +129,7 @@ class Rewriter:
                     form = (utf_16, "surrogatepass") if utf_16 else ("utf-8", "surrogateescape")
                     text = body.decode(*form)
                     masked = mask(text)
-                    if masked != text and len(body) > _LARGEST:
+                    if masked != text and len(body) > LARGEST_REDACTED:
                         raise _too_large(path)
                     if masked != text:
                         self._set(identifier, b"blob", masked.encode(*form), redacted=True)
@@ -241,14 +241,14 @@ def _beginning(pieces: Iterator[bytes]) -> bytes:
     """The bytes of a file, and only the beginning of one that is too large to rewrite."""
     body = bytearray()
     for piece in pieces:
-        if len(body) <= _LARGEST:
+        if len(body) <= LARGEST_REDACTED:
             body += piece
     return bytes(body)
 
 
 def _too_large(path: str) -> RefusedError:
     return RefusedError(
-        f"'{path}' is larger than {_LARGEST >> 20} MiB; its secrets cannot be replaced",
+        f"'{path}' is larger than {LARGEST_REDACTED >> 20} MiB; its secrets cannot be replaced",
         code="secrets",
         hints=("'git boocode help push' says in SECRETS what works instead",),
     )
