@@ -221,3 +221,17 @@ def test_line_ends_and_empty_sides_are_left_out(page: Browser, repo: Repo) -> No
             ".map((each) => each.textContent)"
         )
         assert found == [*shown, "+added: two", "+added: new"]
+
+
+def test_a_last_line_without_an_end_shows_no_other_ends(page: Browser, repo: Repo) -> None:
+    repo.commit(both="one\r\ntwo", last="one\r\ntwo\r\n", new="one\r\ntwo")
+    take(label="ends")
+    repo.write("both", "1\r\ntwo")
+    repo.write("last", "one\r\ntwo")
+    repo.write("new", "one\r\ntwo\n")
+    with served(repo.top) as url:
+        opened(page, url, "ends")
+        texts = page.run(
+            "return [...document.querySelectorAll('.diff')].map((each) => each.textContent)"
+        )
+        assert ["␍" in text for text in texts] == [False, False, True]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.agents.kit import Turns
-from tests.browser.kit import Browser, served
+from tests.browser.kit import PHONE, Browser, served
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
 
 UNKNOWN = "01a22687-3634-7f9e-9718-4a5f92340545"
+ESCAPE = "\ue00c"
+HUNK_TITLE = "Take back what “first” did in a hunk of a?"
 
 
 @pytest.fixture
@@ -171,6 +173,16 @@ def test_lines_of_later_turns_are_taken_back_with_a_file(page: Browser, repo: Re
         page.one(".revert-file").click()
         page.until(lambda: len(page.all("#dialog .part")) == 9)
         assert "changed since, “second”" in page.one("#dialog .conflicts").text
+        # Whoever chose a hunk is not asked about other lines of the file.
+        page.press(ESCAPE)
+        page.until(lambda: not page.all("#dialog"))
+        page.all(".hunk-revert")[0].click()
+        page.until(lambda: page.texts("#dialog h2") == [HUNK_TITLE])
+        assert page.all("#dialog .conflicts")
+        assert page.texts("#dialog button") == ["Cancel", "Take back"]
+        page.press(ESCAPE)
+        page.until(lambda: not page.all("#dialog"))
+        page.one(".revert-file").click()
         # It is read from its beginning.
         shown = "return document.querySelector('#dialog').scrollTop"
         assert page.run(shown) == 0
@@ -192,7 +204,7 @@ def test_a_file_with_too_many_hunks_names_the_command(page: Browser, repo: Repo)
         opened(page, url, "first")
         page.one(".parts").click()
         page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
-        assert page.texts("#dialog .next code") == [f"git boocode restore {first.id} -- a"]
+        assert page.texts("#dialog .next code") == [f"git boocode restore -p {first.id} -- a"]
 
 
 def test_what_was_not_shown_is_shown_before_it_is_restored(page: Browser, repo: Repo) -> None:
@@ -210,6 +222,23 @@ def test_what_was_not_shown_is_shown_before_it_is_restored(page: Browser, repo: 
         button(page, "#dialog", "Look again")
         page.until(lambda: page.texts("#dialog li.path")[1:] == ["delete later +0 −1"])
         assert (repo.read("a"), repo.read("later")) == (b"new\n", b"later\n")
+
+
+def test_a_dialog_stays_where_it_was_read(page: Browser, repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take(label="first")
+    repo.write("a", "new\n")
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.look((PHONE[0], 250))
+        page.run("document.querySelector('#restore').click()")
+        page.until(lambda: page.texts("#dialog h2") == ["Restore to before “first”?"])
+        assert page.run("return document.querySelector('#dialog').scrollTop") == 0
+        page.run("document.querySelector('#dialog').scrollTop = 40")
+        page.run("document.querySelector('#dialog h2').dataset.before = 'click'")
+        page.run("document.querySelector('#dialog input').click()")
+        page.until(lambda: not page.all("#dialog h2[data-before]"))
+        assert page.run("return document.querySelector('#dialog').scrollTop") == 40
 
 
 def test_a_server_that_ended_is_missed(page: Browser, repo: Repo) -> None:

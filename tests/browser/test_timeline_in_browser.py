@@ -402,6 +402,17 @@ def test_without_turns_a_phone_says_how_to_get_some(page: Browser, repo: Repo) -
         assert page.all(".welcome") == []
 
 
+def test_without_turns_a_phone_lists_what_else_happened(page: Browser, repo: Repo) -> None:
+    first = take(label="first")
+    repo.write("a", "a\n")
+    assert repo.boocode("restore", first.id).code == 0
+    assert repo.boocode("drop", "--even-needed", first.id).code == 0
+    with served(repo.top) as url:
+        page.open(url, PHONE)
+        page.until(lambda: len(page.texts("#timeline .entry")) == 1)
+        assert page.all(".row") == []
+
+
 def test_a_list_that_began_on_a_phone_gets_its_width(page: Browser, work: Repo) -> None:
     with served(work.top) as url:
         page.open(url, PHONE)

@@ -3,6 +3,8 @@
 // Without a button there is nothing to confirm; `again` is for `report`, if the action is refused.
 function confirmFirst(title, parts, button, action, again = null) {
   const dialog = element("dialog");
+  // A dialog that is shown again, as after a click on a box, stays where it was read.
+  const top = dialog.open && dialog.querySelector("h2").textContent === title ? dialog.scrollTop : 0;
   const go = make("button", { type: "button", class: "primary", id: "confirm" }, button);
   const cancel = make("button", { type: "button", onclick: () => dialog.close() }, button ? "Cancel" : "Close");
   go.addEventListener("click", async () => {
@@ -18,7 +20,7 @@ function confirmFirst(title, parts, button, action, again = null) {
     make("div", { class: "buttons" }, cancel, button ? go : null));
   if (!dialog.open) dialog.showModal();
   cancel.focus();
-  dialog.scrollTop = 0;
+  dialog.scrollTop = top;
 }
 
 function changesIn(expected) {

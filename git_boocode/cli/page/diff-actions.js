@@ -157,7 +157,7 @@ async function chooseParts(command, turn, file, which = null) {
     confirmFirst(taking.title(what, turn), [
       found.conflicts?.length ? make("p", { class: "warning" }, "Others have changed some of the same lines, which stay as they are:") : null,
       found.conflicts?.length ? make("ul", { class: "conflicts" }, conflictItems(found.conflicts)) : null,
-      found.conflicts?.length ? make("button", { type: "button", class: "step", onclick: () => previewTaking(command, [turn.id], { paths: pathsOf(file) }) }, `${taking.button} these lines, too…`) : null,
+      found.conflicts?.length && !which ? make("button", { type: "button", class: "step", onclick: () => previewTaking(command, [turn.id], { paths: pathsOf(file) }) }, `${taking.button} these lines, too…`) : null,
       ...wanted, ...more, ...found.notes.map((line) => make("p", { class: "warning" }, line)),
       ...(chosen.length ? [make("p", { class: "remark" }, taking.remark), canUndo()] : []),
     ], chosen.length ? taking.button : "", () => takeChosen(taking, turn, chosen), again);

@@ -72,8 +72,12 @@ function drawTable(table, state) {
 // Whether lines were only added or only removed, as in a new file: a second side would be empty.
 const isOneSided = (hunks) => ["before", "after"].some((side) => hunks.every(({ rows }) => rows.every((row) => (row[side] ?? null) === null)));
 
-// Whether all lines end in CR LF, so that their ends say nothing of the change.
-const isCrLf = (hunks) => hunks.every(({ rows }) => rows.every((row) => [row.before, row.after].every((text) => (text ?? "\r").endsWith("\r"))));
+// Whether all lines end in CR LF, so that their ends say nothing of the change; the last line of a file may have no end.
+const isCrLf = (hunks) => ["before", "after"].every((side) => hunks.every(({ rows }) => {
+  const texts = rows.map((row) => row[side]).filter((text) => typeof text === "string");
+  if (rows.some((row) => row.unended?.includes(side))) texts.pop();
+  return texts.every((text) => text.endsWith("\r"));
+}));
 
 // What the rows of the table are made of: gaps, remarks, and lines of one side or of both.
 

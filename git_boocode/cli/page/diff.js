@@ -9,7 +9,7 @@ function hunksOf(diff) {
     for (const [before, after] of paired(removed, added)) {
       found.at(-1).rows.push({ before, after, old: before === null ? null : oldNumber++, new: after === null ? null : newNumber++ });
     }
-    found.at(-1).rows.push(...remarks.map((remark) => ({ remark })));
+    found.at(-1).rows.push(...remarks);
     [removed, added, remarks] = [[], [], []];
   };
   for (const line of diff.split("\n")) {
@@ -29,8 +29,8 @@ function hunksOf(diff) {
       flush();
       found.at(-1).rows.push({ before: text, after: text, old: oldNumber++, new: newNumber++, same: true });
     } else if (line[0] === "\\") {
-      const side = added.length ? "new " : removed.length ? "old " : "";
-      remarks.push(`no line ending at the end of the ${side}file`);
+      const [side, unended] = added.length ? ["new ", ["after"]] : removed.length ? ["old ", ["before"]] : ["", ["before", "after"]];
+      remarks.push({ remark: `no line ending at the end of the ${side}file`, unended });
     }
   }
   if (found.length) flush();

@@ -41,6 +41,7 @@ function drawTimeline() {
     list.append(item);
   };
   const entries = data.range ? [] : entriesToList();
+  document.body.classList.toggle("nothing-listed", !data.turns.length && !entries.length);
   for (const turn of data.turns) {
     const isAbove = (each) => each.id > turn.id || (each.id === turn.id && each.order > TURN_ORDER);
     for (const each of takeEntries(entries, isAbove)) put(each.time, each.made);
@@ -55,7 +56,6 @@ function drawTimeline() {
   redrawn(element("timeline"), () => element("timeline").replaceChildren(searchButton(), made, empty));
   for (const row of rows.values()) row.removeAttribute("aria-current");
   rows.get(selected)?.setAttribute("aria-current", "true");
-  document.body.classList.toggle("no-turns", !data.turns.length);
   drawScopes();
   filter();
   if (place) keepPlace(place);
