@@ -1,8 +1,9 @@
 """Find secrets in texts, and mask them where texts are shown or passed on.
 
-Only what its form proves to be one counts: a token with the prefix of its issuer, a private key,
-the value of a header for authorization. Nothing is guessed from how random a text looks, so commit
-ids, hashes and pictures stay. The user's patterns, `boocode.secret`, are for all others.
+Only what its form or the name before it proves to be one counts: a token in the form of its issuer,
+a private key, the password in an address, the value of a header for authorization, a secret key of
+AWS. Nothing is guessed from how random a text looks, so commit ids, hashes and pictures stay. The
+user's patterns, `boocode.secret`, are for all others.
 """
 
 from __future__ import annotations
@@ -165,9 +166,16 @@ _KINDS = (
     _token("JSON Web Token", r"eyJ[\w-]{8,900}\.eyJ[\w-]{8,4000}\.[\w-]{16,}", ".eyJ"),
     _TokenKind(
         "authorization",
-        ("uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY"),
+        ("uthorization", "UTHORIZATION", "earer "),
         r"(?i)(?:\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+"
-        r"|\bx-api-key[\"']?\s*[:=]\s*[\"']?(?=\S{0,200}\d)|\bbearer\s+(?=\S*\d))([\w.~+/=-]{16,})",
+        r"|\bbearer\s+(?=\S*\d))([\w.~+/=-]{16,})",
+    ),
+    # Not program code, such as `config.keys.of_v2` or `get_key_v2()`.
+    _TokenKind(
+        "authorization",
+        ("-api-key", "-Api-Key", "-API-KEY"),
+        r"(?i)\bx-api-key[\"']?\s*[:=]\s*[\"']?(?=[\w~+/=-]{0,200}\d)"
+        r"([\w~+/=-]{16,})(?!\.?[\w~+/=(\[-])",
     ),
     _TokenKind(
         "private key",

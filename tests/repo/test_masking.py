@@ -96,7 +96,9 @@ PREFIXED = (
 SURROUNDED = (
     ("Azure key", "AccountName=a;AccountKey={}==;EndpointSuffix=b", 86),
     ("npm token", "//registry.npmjs.org/:_authToken={}", 36),
-    ("authorization", "x-api-key: {}7", 30),
+    ("authorization", "x-api-key: {}", 30),
+    ("authorization", "'X-Api-Key': '{}'", 30),
+    ("authorization", "use x-api-key={}.", 30),
     ("password", "postgres://admin:{}@db.corp.net:5432/shop", 12),
     ("password", "redis://:{}@cache.corp.net", 20),
 )
@@ -161,6 +163,9 @@ def innocent(chance: Random) -> str:
             lambda: f"password = os.environ['{some(chance, 20)}']",
             lambda: f"/home/me/{some(chance, 10)}/{some(chance, 40)}.py",
             lambda: "Authorization: Bearer <token>, the bearer authentication of everyone",
+            lambda: "'x-api-key': config.anthropic.key_v2_production",
+            lambda: "'x-api-key': configuration_of_v2.anthropic.key",
+            lambda: '{"x-api-key": get_the_anthropic_key_v2()}',
         )
     )()
 
