@@ -2,9 +2,8 @@
 
 Between two consecutive states lies an interval. What changed in it belongs to the only open turn.
 If turns of several sessions are open, it belongs to the one with a running tool call. If several
-have one, a tool that names its files owns these just before it ends, and the rest is unclear. With
-no call running, it was changed by hand, except for recorded edits. This module only computes; see
-`turn_work`.
+have one, a tool that names its files owns these, and the rest is unclear. With no call running, it
+was changed by hand, except for recorded edits. This module only computes; see `turn_work`.
 """
 
 from __future__ import annotations
@@ -92,14 +91,6 @@ class _CallSpan(NamedTuple):
     def may_be_over(self, interval: int) -> bool:
         """Whether it may have ended before an interval, without a report: it was interrupted."""
         return not self.is_ended and interval > self.first
-
-    def writes_in(self, interval: int) -> bool:
-        """Whether a tool that names its files changes them in an interval, as far as is known.
-
-        It waits until its user allows it, and ends when it has written; if no end is reported, it
-        may have ended at once.
-        """
-        return interval == (self.last - 1 if self.is_ended else self.first)
 
 
 class Share(NamedTuple):
@@ -225,8 +216,9 @@ class Timeline:
         my_edits = tuple(edit for edit in edits if edit.session == span.session)
         mine = [c for c in self._calls if c.session == span.session and c.runs(interval)]
         theirs = [c for c in self._calls if c.session in sessions and c.runs(interval)]
-        my_files, my_unsure = _named(mine, theirs, interval)
-        their_files, their_unsure = _named(theirs, mine, interval)
+        my_files, their_files = (
+            frozenset(path for call in calls for path in call.files) for calls in (mine, theirs)
+        )
         their_files |= edited
         rest = _rest(mine, theirs, interval)
         is_known = self._reports_tools(span) or (
@@ -240,7 +232,7 @@ class Timeline:
             rest,
             mine=my_files - their_files,
             theirs=their_files - my_files,
-            unclear=(my_files & their_files) | my_unsure | their_unsure,
+            unclear=my_files & their_files,
             beside=tuple(other.turn for other in beside),
             edits=() if rest == MINE else my_edits,
             their_edits=() if all(call.files for call in mine) else their_edits,
@@ -387,17 +379,6 @@ class Timeline:
 def _is_gone(span: TurnSpan) -> bool:
     """Whether the checkpoint of a turn is gone, and the states around its tool calls with it."""
     return span.session == ("", span.turn)
-
-
-def _named(
-    calls: Sequence[_CallSpan], others: Sequence[_CallSpan], interval: int
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The files that calls name; then those that another one may have changed in an interval."""
-    named = frozenset(path for call in calls for path in call.files)
-    if all(call.files for call in others):
-        return named, frozenset()
-    sure = frozenset(path for call in calls if call.writes_in(interval) for path in call.files)
-    return named, named - sure
 
 
 def _rest(mine: Sequence[_CallSpan], theirs: Sequence[_CallSpan], interval: int) -> str:
