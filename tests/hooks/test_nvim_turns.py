@@ -99,7 +99,8 @@ def test_what_was_not_shown_is_not_restored(changed: Repo) -> None:
     )
     first, second = seen["asked"]
     assert ("  delete later" in first, "  delete later" in second) == (False, True)
-    assert seen["offered"] == "nothing was changed; run the command again"
+    assert seen["offered"] == "nothing was changed; look at it again"
+    assert not (changed.top / "later").exists()
 
 
 def test_a_hunk_is_restored_to_after_a_turn(changed: Repo) -> None:

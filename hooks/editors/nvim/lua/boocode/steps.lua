@@ -18,11 +18,14 @@ local function steps_of(problem, tool)
   end, steps)
 end
 
--- The arguments of a call with those of a step: null removes one, and a list adds to one.
-local function with_step(arguments, step)
+-- These show what they would do before they do it, so a dry run is another call of the command.
+local SHOWN_FIRST = { restore = true, revert = true, pick = true, undo = true, redo = true }
+
+-- The arguments of a call of a tool with those of a step: null removes one, a list adds to one.
+local function with_step(tool, arguments, step)
   local merged = vim.tbl_extend("force", {}, arguments)
   for name, value in pairs(step.arguments) do
-    if value == vim.NIL then
+    if value == vim.NIL or (name == "dry_run" and SHOWN_FIRST[tool]) then
       merged[name] = nil
     elseif type(value) == "table" and type(merged[name]) == "table" then
       merged[name] = vim.list_extend(vim.list_extend({}, merged[name]), value)
@@ -59,7 +62,7 @@ function M.run(tool, arguments, action)
     if not chosen then
       return
     end
-    arguments = with_step(arguments, chosen)
+    arguments = with_step(tool, arguments, chosen)
   end
 end
 

@@ -18,11 +18,14 @@ export def Select(title: string, rows: list<string>, Choose: func)
   })
 enddef
 
-# The arguments of a call with those of a step: null removes one, and a list adds to one.
-def WithStep(arguments: dict<any>, step: dict<any>): dict<any>
+# These show what they would do before they do it, so a dry run is another call of the command.
+const SHOWN_FIRST = ['restore', 'revert', 'pick', 'undo', 'redo']
+
+# The arguments of a call of a tool with those of a step: null removes one, a list adds to one.
+def WithStep(tool: string, arguments: dict<any>, step: dict<any>): dict<any>
   var merged = copy(arguments)
   for [name, value] in items(step.arguments)
-    if value == null
+    if value == null || (name == 'dry_run' && index(SHOWN_FIRST, tool) >= 0)
       filter(merged, (key, _) => key != name)
     elseif type(value) == v:t_list && has_key(merged, name)
       merged[name] = merged[name] + value
@@ -47,7 +50,7 @@ export def Offer(answer: dict<any>, tool: string, arguments: dict<any>, Then: fu
     if index < 0
       task.Finish()
     else
-      Then(WithStep(arguments, steps[index]))
+      Then(WithStep(tool, arguments, steps[index]))
     endif
   })
 enddef
