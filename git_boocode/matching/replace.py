@@ -29,7 +29,7 @@ _SEQUENCE = re.compile(
     r"|%(?:\(\w+\))?[-+#.*\d]*[hlz]{0,2}[A-Za-z])\Z"
 )
 """The end of a sequence in a string: an escape, a terminal's color or a printf conversion."""
-_NUMBER, _UNIT = re.compile(r"(?<!\w)\d+\Z"), re.compile(r"(?![xX])[A-Za-z]+(?!\w)")
+_NUMBER, _UNIT = re.compile(r"(?<!\w)\d{1,20}\Z"), re.compile(r"(?![xX])[A-Za-z]+(?!\w)")
 _BESIDE = 40  # characters beside a place that show what ends or begins there
 _LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
 _REACH = 10  # how many times longer new text may be with the file's indentation

@@ -384,7 +384,7 @@ def test_what_the_page_did_not_show_is_not_restored(client: Client, repo: Repo) 
     repo.write("new", "not shown\n")
     wanted = {"id": first, "expect": looked["version"]}
     refused = client.post("/restore", wanted).json["error"]
-    assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "retry")
+    assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "dry_run")
     assert (repo.read("a"), repo.read("new")) == (b"three\n", b"not shown\n")
     again = client.post("/restore", {"id": first, "preview": True}).json
     assert client.post("/restore", {"id": first, "expect": again["version"]}).json["ok"]
