@@ -39,8 +39,8 @@ from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import EDIT_NOTE, EDITS, FORK_NOTE, RESTORE_NOTE
-from git_boocode.repo.lock import interrupted_restore, worktree_lock
+from git_boocode.repo.layout import EDIT_NOTE, EDITS, FORK_NOTE
+from git_boocode.repo.lock import interrupted_restore, is_noted, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_with_edits import half_way, is_kept, remedy
@@ -91,7 +91,7 @@ def doctor(fix: bool) -> int:
 def interruptions(repository: Repository) -> list[Finding]:
     """What was killed half-way in this worktree; empty while an edit or a restore is running."""
     state, findings = repository.state_dir, list[Finding]()
-    if not any(os.path.lexists(os.path.join(state, name)) for name in (EDIT_NOTE, RESTORE_NOTE)):
+    if not is_noted(state):
         return []
     with (
         suppress(RefusedError),
