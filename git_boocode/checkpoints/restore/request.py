@@ -60,7 +60,7 @@ class RestoreRequest(NamedTuple):
     diff: bool = False  # whether the result has the diff
     spares_open_turn: bool = False  # leave a conversation while a turn of it is open
     only: frozenset[str] | None = None  # the only paths to change, from the top; None for all
-    seen: str = ""  # the `version_of` a dry run: refuse to change anything else
+    seen: str = ""  # the version of a dry run: refuse to change anything else
 
     def checked(self, kind: str) -> RestoreRequest:
         """This request, if its arguments fit together and the command `kind` (ArgumentError)."""

@@ -39,9 +39,7 @@ from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, INCLUDED_SIZE, PathRule
 from git_boocode.repo.repository import Repository
 
 LeaveOut = Callable[[list[str]], Collection[str]]
-_DIFFERING = (
-    *("diff-index", "--cached", "--name-only", "--no-renames", "--ita-visible-in-index", "-z"),
-)
+_STAGED = ("diff-index", "--cached", "--name-only", "--no-renames", "--ita-visible-in-index", "-z")
 
 
 def take_snapshot(
@@ -313,7 +311,7 @@ class WorktreeScan:
         """The included files that HEAD does not have, staged or not."""
         if not self._include.specs:
             return frozenset()
-        differing = self._include.listed(self._tracked.git, *_DIFFERING, self._head.tree)
+        differing = self._include.listed(self._tracked.git, *_STAGED, self._head.tree)
         known = self._repository.store.tree(self._head.tree, differing) if differing else {}
         new = {*differing} - known.keys()
         return frozenset((*self._included, *(new - self._excluded(new))))
